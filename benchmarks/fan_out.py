@@ -154,6 +154,7 @@ def _user(number: int) -> dict[str, Any]:
         "password": "-",
         "created_at": iso(datetime.now(UTC)),
         "registration": "-",
+        "roles": {"editor"},
         **keys.user_index(username),
     }
 
@@ -192,7 +193,7 @@ def announce() -> None:
         headline=WORDS["headline"],
         text="",
         audience=announcements.Audience(),
-        by="bench",
+        by="user000000",
         now=now,
     )
 

@@ -26,6 +26,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch
+from dealsite.data.people import users
 from dealsite.data.table import client, configuration, schema
 from dealsite.data.table.errors import NotFound
 from dealsite.engine.server import Engine
@@ -258,6 +259,12 @@ def whole_table(fresh_table: None) -> Iterator[None]:
     """A new empty table, which must still be whole when the test ends."""
     yield
     assert [str(problem) for problem in checks.find()] == []
+
+
+@pytest.fixture
+def all_are_editors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs run whoever ordered them: these tests are about what jobs do."""
+    monkeypatch.setattr(users, "is_editor", lambda username: True)
 
 
 @pytest.fixture

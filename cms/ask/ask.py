@@ -27,7 +27,7 @@ from dealsite.data.editing import questions
 from dealsite.data.editing.questions import SavedQuestion
 from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE
 from dealsite.data.table.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
-from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.data.table.ids import new_id, new_ulid
 from dealsite.text.digits import number_in
 from dealsite.web.pages import action, open_while, page, part
 
@@ -210,14 +210,14 @@ def save_question(request: EditorRequest) -> HttpResponse:
     form = QuestionForm(request.POST)
     if not form.is_question():
         return _page(request, form, status=422)
-    wanted = form.cleaned_data["question_id"]
+    now = timezone.now()
     try:
         question = questions.create(
-            question_id=wanted if is_ulid(wanted) else new_ulid(timezone.now()),
+            question_id=new_id(form.cleaned_data["question_id"], now),
             title=form.cleaned_data["title"],
             sql=_plain(form.cleaned_data["sql"]),
             by=request.user.username,
-            now=timezone.now(),
+            now=now,
         )
     except Invalid as error:
         return _refused(request, form, error)

@@ -21,7 +21,7 @@ from cms.jobs.jobs import row as job_row
 from cms.lists.deal_list import STATES, query
 from cms.lists.list_address import list_query
 from cms.lists.search import LACKS, find_deals, is_found
-from cms.shared.requests import EditorRequest, editor_action, editor_page
+from cms.shared.requests import EditorRequest, editor_action, editor_page, new_id_in
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.editing import bulk
@@ -30,7 +30,7 @@ from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
 from dealsite.data.entities.batches import REFUSED
 from dealsite.data.table.errors import Conflict, Invalid
-from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.ids import from_iso, is_new, iso, new_ulid
 from dealsite.text.spreadsheets import safe_cell
 from dealsite.web.pages import part
 
@@ -140,7 +140,7 @@ def start(request: EditorRequest) -> HttpResponse:
     chosen = chosen_in(request.POST)
     form = ChangeForm(request.POST, kind=chosen.kind, now=now)
     token, asked_at = request.POST.get("token", ""), _previewed_at(request.POST.get("asked_at", ""), now)
-    if not is_ulid(token) or asked_at is None:
+    if not is_new(token, now) or asked_at is None:
         sentence = _("What was shown is too old, or this form is damaged. Look at what will change again.")
         raise Invalid(sentence)
     if not form.is_valid():
@@ -257,9 +257,7 @@ def _csv(rows: list[list[str]]) -> bytes:
 @editor_action
 def undo(request: EditorRequest, job_id: str) -> HttpResponse:
     """Take a change back as far as nobody else has changed the same since, and lead to the page of that."""
-    token = request.POST.get("token", "")
-    if not is_ulid(token):
-        raise Invalid(_("This form is damaged. Load the page again."))
+    token = new_id_in(request, "token")
     try:
         bulk.undo(job_id, undo_id=token, by=request.user.username, now=timezone.now())
     except Conflict as conflict:

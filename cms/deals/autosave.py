@@ -26,7 +26,7 @@ from dealsite.data.editing import pending_edits
 from dealsite.data.names import slugify
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid
+from dealsite.data.table.ids import is_new, is_ulid
 
 
 @editor_action
@@ -55,6 +55,8 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
         content, brand = read(form)
         if stored is None and content == DealContent():
             return JsonResponse({"text": ""})
+        if stored is None and not is_new(draft_id, now):
+            return not_saved(_("This page was open for long. Save it yourself to keep what you wrote."), 409)
         if stored is None:
             stored = drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now, autosave=token)
         if not is_mine(stored, form, content):

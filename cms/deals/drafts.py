@@ -22,7 +22,14 @@ from django.utils.translation import gettext_lazy
 from cms.deals.deal import deal_conflict, edit_page
 from cms.deals.preview import holds_a_frame, shared_link
 from cms.shared.forms import DealForm, typed, typed_deal
-from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
+from cms.shared.requests import (
+    OPEN_FOR_LONG,
+    EditorRequest,
+    editor_action,
+    editor_form,
+    editor_page,
+    new_id_in,
+)
 from cms.taxonomy.named_brands import create_brand, find_brand
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
@@ -31,7 +38,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
-from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.data.table.ids import is_new, is_ulid, new_id, new_ulid
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 DELETED = gettext_lazy(
@@ -82,7 +89,8 @@ def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
         if find_draft(draft_id):
             raise  # it was not the draft that was missing
         form.version = 0
-        return draft_page(request, form, draft_id, trouble=str(DELETED), status=409)
+        fresh_id = new_id(draft_id, timezone.now())
+        return draft_page(request, form, fresh_id, trouble=str(DELETED), status=409)
     except Unavailable as error:
         return draft_page(request, form, draft_id, trouble=str(error), status=503)
 
@@ -110,6 +118,8 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return draft_page(request, form, draft_id, stored, status=422)
     if stored is None and form.version:
         raise NotFound
+    if stored is None and not is_new(draft_id, now):
+        return draft_page(request, form, new_ulid(now), trouble=str(OPEN_FOR_LONG), status=409)
     if stored and not is_mine(stored, form, content):
         return _conflict(request, form, stored, content)
 
@@ -224,9 +234,7 @@ def duplicate_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
 
 def _duplicate(request: EditorRequest, original: Deal | Draft) -> HttpResponse:
     """Make a draft like another: without its stock, and without an expiry that has passed."""
-    copy_id, now = request.POST.get("copy", ""), timezone.now()
-    if not is_ulid(copy_id):
-        raise Invalid(_("This form is damaged. Load it again."))
+    copy_id, now = new_id_in(request, "copy"), timezone.now()
     content = replace(original.content, stock=None)
     if content.expires_at and content.expires_at <= now:
         content = replace(content, expires_at=None)

@@ -25,7 +25,7 @@ from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.audit import NO_CONTEXT
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
-from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.data.table.ids import is_ulid, new_id
 
 Found = dict[str, Deal]
 
@@ -157,8 +157,7 @@ def _plan(
         if plan:
             featured_plans.change(plan, page, entries, at=at, by=by, now=now)
         else:
-            plan_id = request.POST.get("new_plan", "")
-            plan_id = plan_id if is_ulid(plan_id) else new_ulid(now)
+            plan_id = new_id(request.POST.get("new_plan", ""), now)
             featured_plans.create(page, entries, at=at, plan_id=plan_id, by=by, now=now)
     except Invalid as error:
         trouble = error.fields.pop("deals", "")

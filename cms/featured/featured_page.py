@@ -23,7 +23,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_plans import FeaturedPlan
 from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import new_id
 
 WARNINGS = {
     "expired": gettext_lazy("It has expired: shoppers see it marked as over."),
@@ -124,7 +124,7 @@ def show(
         "trouble": trouble,
         "plan": plan,
         "plan_form": plan_form or _plan_form(request, plan),
-        "new_plan": request.POST.get("new_plan") or new_ulid(now),
+        "new_plan": new_id(request.POST.get("new_plan", ""), now),
     }
     template = "featured_page"
     if request.htmx:

@@ -21,7 +21,7 @@ from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.entities.batches import CHECKED, IMPORTED, UPLOADED
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import new_id
 from dealsite.imports.layout import Layout
 from dealsite.worker import imports as running
 
@@ -83,7 +83,7 @@ def fix_import(request: EditorRequest, import_id: str) -> HttpResponse:
         "one": one,
         "rows": shown,
         "trouble": trouble,
-        "token": request.POST.get("token") or new_ulid(timezone.now()),
+        "token": new_id(request.POST.get("token", ""), timezone.now()),
         "titles": [cell.title for cell in shown[0].cells],
         "more": max(one.totals.get("refused", 0) - len(shown), 0),
         "trail": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import IO
 
 from django.core.files.base import File
@@ -24,13 +24,12 @@ from dealsite.data.entities.batches import NAME_OF_FILE_CHARACTERS, UPLOADED
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import NotFound, Unavailable
-from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.ids import new_id, new_ulid
 from dealsite.imports import csv_format, layout
 from dealsite.imports.csv_files import CHUNK, BadFile
 from dealsite.imports.layout import Layout
 from dealsite.worker import imports as running
 
-LIFETIME = timedelta(days=1)  # of the id that a form has ready
 GONE = gettext_lazy("This file is gone: files are kept for a week.")
 
 
@@ -74,9 +73,8 @@ def keep(source_file: SourceFile, file: IO[bytes], *, token: str, by: str, now: 
 
     `token` is the id that the form had ready for it. One that is too old, or was used for something else, is not taken.
     """
-    fits = is_ulid(token) and now - LIFETIME <= time_of(token) <= now
     # First what sees to it that the file is deleted, then the file.
-    noted = imports.create(source_file, import_id=token if fits else new_ulid(now), by=by, now=now)
+    noted = imports.create(source_file, import_id=new_id(token, now), by=by, now=now)
     is_same = (noted.by, noted.source_file) == (by, source_file)
     if not is_same or (noted.stage != UPLOADED and not _is_stored(noted.id, file)):
         noted = imports.create(source_file, import_id=new_ulid(now), by=by, now=now)

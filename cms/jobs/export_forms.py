@@ -12,11 +12,12 @@ from django.utils.translation import gettext_lazy
 from cms.deals import buyers
 from cms.lists import attention
 from cms.lists.search import LACKS
+from cms.shared.requests import OPEN_FOR_LONG
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.jobs.exports import ExportRequest
-from dealsite.data.table.ids import is_ulid
+from dealsite.data.table.ids import is_new, is_ulid, new_id
 
 MOST_DAYS = 366
 ALL = "all"
@@ -30,12 +31,25 @@ CHOICES: dict[str, Mapping[str, Any]] = {  # of filters, and what they are calle
 
 
 class UlidField(forms.CharField):
-    """The id that a page gave to its form."""
+    """The id of a deal."""
 
     def validate(self, value: str) -> None:
         super().validate(value)
         if value and not is_ulid(value):
             raise forms.ValidationError(_("This form is damaged. Load the page again."))
+
+
+class NewIdField(forms.CharField):
+    """The id that a page gave to its form, for the file; once it is too old, the form comes back with another one."""
+
+    widget = forms.HiddenInput
+
+    def validate(self, value: str) -> None:
+        if not is_new(value, timezone.now()):
+            raise forms.ValidationError(OPEN_FOR_LONG)
+
+    def bound_data(self, data: Any, initial: Any) -> str:
+        return new_id(data or "", timezone.now())
 
 
 def _choice(values: Mapping[str, Any]) -> forms.ChoiceField:
@@ -52,7 +66,7 @@ class ListForm(forms.Form):
     deal = UlidField(required=False)
     month = forms.RegexField("^20[0-9]{2}-(0[1-9]|1[0-2])$", required=False)
     day = forms.DateField(required=False, input_formats=["%Y-%m-%d"])
-    token = UlidField()
+    token = NewIdField()
 
 
 class SpanForm(forms.Form):
@@ -61,7 +75,7 @@ class SpanForm(forms.Form):
     status = forms.ChoiceField(label=gettext_lazy("State"))
     first = forms.DateField(label=gettext_lazy("From"), widget=DAY_INPUT)
     last = forms.DateField(label=gettext_lazy("To"), widget=DAY_INPUT)
-    token = UlidField(widget=forms.HiddenInput)
+    token = NewIdField()
 
     def __init__(self, *arguments: Any, choices: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -71,6 +85,8 @@ class SpanForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        if "token" in self.errors:
+            self.add_error(None, self.errors.pop("token").data)
         first, last = cleaned.get("first"), cleaned.get("last")
         if first and last and last < first:
             self.add_error("last", _("This is before the first day."))

@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.jobs.export_forms import ALL, CHOICES, ListForm, SpanForm
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import STALE, EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.security_log import note
@@ -67,7 +67,7 @@ def export_listed(request: EditorRequest, what: str) -> HttpResponse:
         raise Forbidden()
     form = ListForm(request.POST)
     if not form.is_valid():
-        raise Invalid(_("This form is damaged. Load the page again."))
+        raise Invalid(STALE)
     filters = {name: str(value) for name in wanted.filters if (value := form.cleaned_data[name])}
     if not filters.keys() >= set(wanted.needed):
         raise NotFound(_("There is no such list."))

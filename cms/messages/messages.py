@@ -20,7 +20,7 @@ from cms.jobs.jobs import row
 from cms.lists.deal_list import id_in, query
 from cms.shared.fields import CleanTextField, LocalTimeField
 from cms.shared.forms import show_zone
-from cms.shared.requests import EditorRequest, editor_page
+from cms.shared.requests import OPEN_FOR_LONG, EditorRequest, editor_page
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
@@ -33,7 +33,7 @@ from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience
 from dealsite.data.people.messages import Message
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
-from dealsite.data.table.ids import first_ulid_of, is_ulid, new_ulid, time_of
+from dealsite.data.table.ids import first_ulid_of, is_new, is_ulid, new_ulid, time_of
 from dealsite.web.pages import page
 
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
@@ -176,9 +176,8 @@ def _post(request: EditorRequest, form: MessageForm, deal: Deal) -> HttpResponse
         return _form_page(request, form, deal, status=422)
     if action != "send":
         return _last_word(request, form, deal)
-    if not is_ulid(token) or not now - LAST_WORD <= time_of(token) <= now:
-        trouble = _("This page was open for long. Please look again, and send.")
-        return _last_word(request, form, deal, trouble=trouble)
+    if not is_new(token, now, within=LAST_WORD):
+        return _last_word(request, form, deal, trouble=str(OPEN_FOR_LONG))
     if not request.POST.get("sure"):
         return _last_word(request, form, deal, unsure=True, token=token)
     limits.count_use(request, "message", now=now)

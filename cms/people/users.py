@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from cms.jobs.jobs import row as job_row
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.accounts.reauthentication import fresh
@@ -49,11 +50,11 @@ def user_list(request: HttpRequest) -> HttpResponse:
     return render(request, "cms/people/users.html", context)
 
 
-@page("1 get")
+@page("1 get + 3 queries + 1 batch get")
 @role("admin")
 @require_safe
 def user(request: EditorRequest, username: str) -> HttpResponse:
-    """One user, with roles to give and take."""
+    """One user, with roles to give and take, and what of their work goes on without them."""
     account = users.get(username)
     is_own = account.username == request.user.username
     roles = [
@@ -66,7 +67,10 @@ def user(request: EditorRequest, username: str) -> HttpResponse:
         for name in ROLES
     ]
     trail = [(reverse("cms_users"), _("Users")), ("", account.username)]
+    now = timezone.now()
+    jobs, plans = suspension.open_work(username, now=now)
     context = {"account": account, "roles": roles, "trail": trail, "is_own": is_own}
+    context |= {"jobs": [job_row(job, now) for job in jobs], "plans": plans}
     return render(request, "cms/people/user.html", context)
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
 
-from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.names import clean_text
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.text.digits import number_in
@@ -78,8 +78,10 @@ class LocalTimeField(forms.CharField):
             moment = in_current_zone(naive) if naive.tzinfo is None else None
         except (ValueError, OverflowError):
             moment = None
-        if moment is None or moment.year not in YEARS:
+        if moment is None:
             raise ValidationError(_("Enter a date and a time of day, such as 2026-11-27T09:00."))
+        if moment.year not in YEARS:
+            raise ValidationError(WRONG_YEAR)
         return moment
 
 

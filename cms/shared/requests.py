@@ -3,17 +3,31 @@
 from collections.abc import Callable
 
 from django.http import HttpResponseBase
+from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealsite.accounts.decorators import role
 from dealsite.accounts.requests import UserRequest
+from dealsite.data.table.errors import Invalid
+from dealsite.data.table.ids import is_new
 from dealsite.web.pages import action, page
 
 View = Callable[..., HttpResponseBase]
+OPEN_FOR_LONG = gettext_lazy("This page was open for long. Please look at it, and send it again.")
+STALE = gettext_lazy("This form is damaged, or its page was open for long. Load the page again.")
 
 
 class EditorRequest(UserRequest):
     """Of an editor, somebody of the back office, or an admin."""
+
+
+def new_id_in(request: EditorRequest, name: str) -> str:
+    """Return the id that a button brought for what it makes; Invalid for none, and once it is too old."""
+    sent: str = request.POST.get(name, "")
+    if not is_new(sent, timezone.now()):
+        raise Invalid(STALE)
+    return sent
 
 
 def editor_page(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:

@@ -1,12 +1,14 @@
 """The security log: what happened at the site's doors, a structured line each in the log, and a row in the table.
 
-A line is written each time. Of what failed, a stranger may cause any number: rows are one a minute for each event,
-user and network, and so many a minute of a network and in all (of one process). How often it happened is counted
-besides. While the table is away there are lines only: a page answers as it would have.
+A line is written each time. Of what failed, a stranger may cause any number: in a minute the first of each event, user
+and network has a row, and the 10th, 100th and so on, which says so; so many kinds have one of a network and in all (of
+one process). How often all failed is counted besides. While the table is away there are lines only: a page answers as
+it would have.
 """
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -42,12 +44,12 @@ class Failures:
 
     def forget(self) -> None:
         self.minute = self.counted_at = datetime.min.replace(tzinfo=UTC)
-        self.rows: set[tuple[str, ...]] = set()
+        self.rows: Counter[tuple[str, ...]] = Counter()
         self.of_network: Counter[str] = Counter()
         self.uncounted = 0
 
-    def see(self, event: Event, username: str, network: str, now: datetime) -> tuple[bool, int]:
-        """Return whether a failure gets a row, and how many are to be counted now."""
+    def see(self, event: Event, username: str, network: str, now: datetime) -> tuple[int, int]:
+        """Return how many like it this minute had by then, 0 if it gets no row; and how many are to be counted now."""
         with self.lock:
             minute = now.replace(second=0, microsecond=0)
             if minute != self.minute:
@@ -55,19 +57,18 @@ class Failures:
                 self.rows.clear()
                 self.of_network.clear()
             row = (event, username, network)
-            is_new = (
-                row not in self.rows
-                and len(self.rows) < MOST_ROWS
-                and self.of_network[network] < MOST_OF_NETWORK
-            )
-            if is_new:
-                self.rows.add(row)
+            if row in self.rows:
+                self.rows[row] += 1
+            elif len(self.rows) < MOST_ROWS and self.of_network[network] < MOST_OF_NETWORK:
+                self.rows[row] = 1
                 self.of_network[network] += 1
+            times = self.rows[row]
+            with_row = times if str(times).rstrip("0") == "1" else 0
             self.uncounted += 1
             if abs(now - self.counted_at) < COUNT_EVERY:
-                return is_new, 0
+                return with_row, 0
             number, self.uncounted, self.counted_at = self.uncounted, 0, now
-            return is_new, number
+            return with_row, number
 
 
 failures = Failures()
@@ -90,14 +91,14 @@ def note(request: HttpRequest, event: Event, *, username: str = "", detail: str 
     )
     logger.info(event, username=username, network=network, page=made.page, detail=made.detail)
     noted_of(request).add(event)
-    has_row, failed = failures.see(event, username, network, now) if event in FAILURES else (True, 0)
+    times, failed = failures.see(event, username, network, now) if event in FAILURES else (1, 0)
     if request.__dict__.get("is_unnoted"):
         return
     meter = getattr(request, "meter", None)
     try:
         with security_events.noting(meter.seconds if meter else 0.0):
-            if has_row:
-                security_events.add(made)
+            if times:
+                security_events.add(replace(made, times=times if times > 1 else None))
             if failed:
                 security_events.count_failures(failed, now=now)
     except (DataError, ValueError) as error:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from dealsite.data.catalogue.brands import clean_name
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import DealContent, problems
-from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import clean_text, normalise, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
@@ -268,6 +268,5 @@ def _time(column: str, value: str) -> datetime | None:
     with suppress(OverflowError):  # of a time at the end of the calendar, whose own year is refused as well
         moment = moment.astimezone(UTC)
     if moment.year not in YEARS:
-        years = {"first": YEARS[0], "last": YEARS[-1]}
-        raise _Wrong(column, _("The year should be from %(first)s to %(last)s.") % years)
+        raise _Wrong(column, str(WRONG_YEAR))
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
@@ -21,8 +22,9 @@ from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
-from dealsite.data.entities.work import SEND_MESSAGE
+from dealsite.data.entities.work import PAUSABLE, SEND_MESSAGE
 from dealsite.data.jobs import heartbeats, jobs, site_switch
+from dealsite.data.people import users
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
@@ -75,6 +77,7 @@ BEGIN_ROUND_EVERY = timedelta(
     hours=1
 )  # tries to: a round over all links begins once a week, the rest at night
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
+ORPHANED = gettext_noop("Whoever ordered this is no editor any more. Resume it to take it over.")
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
 logger = structlog.get_logger(__name__)
@@ -215,11 +218,16 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     began = time.monotonic()
     try:
         with at_work.on(job.kind, now):
+            if job.kind in PAUSABLE and "by" in job.payload and not users.is_editor(job.payload["by"]):
+                raise jobs.Orphaned(ORPHANED)
             return HANDLERS[job.kind](job, now)
     except jobs.HandedOver as to_thread:
         raise Conflict() from to_thread
     except jobs.Cancelled as reason:
         jobs.cancel_own(job, str(reason))
+        raise Conflict() from reason
+    except jobs.Orphaned as reason:
+        jobs.pause_own(job, str(reason))
         raise Conflict() from reason
     except Exception as error:  # a job must not take the worker down; its error is kept with it
         if is_shortage(error) and not isinstance(error, MemoryError):

@@ -7,7 +7,7 @@ shown: sent twice, it makes one order, and nobody can make one under another's i
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -30,14 +30,13 @@ from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, MISSING, Address
 from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.table.errors import Invalid, NotFound
-from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page
 from shopping.cart.cart import cart_page
 from shopping.my import cards
 
 SALT = "shopping.checkout"
-LIFETIME = timedelta(days=1)
 OLD = gettext_lazy(
     "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
 )
@@ -99,7 +98,7 @@ class Ticket:
         return ticket
 
     def is_old(self, now: datetime) -> bool:
-        return not is_ulid(self.order_id) or now - time_of(self.order_id) > LIFETIME
+        return not is_new(self.order_id, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,16 @@ def test_of_what_fails_the_same_way_there_is_a_row_a_minute_and_a_line_each_time
     assert len(rows("sign_in_failed")) == 3
 
 
+def test_the_10th_and_the_100th_in_a_minute_have_a_row_that_says_so(rf: Any, whole_table: None, still: Any):
+    for _ in range(120):
+        fail(rf, "ada")
+    assert sorted(row.get("times", 1) for row in rows()) == [1, 10, 100]
+    assert sorted(one.times or 1 for one in security_events.page(username="ada").events) == [1, 10, 100]
+    still(minutes=1)
+    fail(rf, "ada")
+    assert sorted(row.get("times", 1) for row in rows()) == [1, 1, 10, 100]
+
+
 def test_one_network_fills_the_log_with_so_many_rows_a_minute_and_leaves_room_for_others(
     rf: Any, whole_table: None, still: Any
 ):

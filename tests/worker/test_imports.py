@@ -96,7 +96,7 @@ def table_of(import_id, part):
     return list(csv.reader(io.StringIO(kept(import_id, part).decode("utf-8-sig"), newline="")))
 
 
-pytestmark = pytest.mark.usefixtures("fresh_table")
+pytestmark = pytest.mark.usefixtures("fresh_table", "all_are_editors")
 
 
 def test_a_check_counts_and_stores_nothing_but_its_report():

@@ -5,12 +5,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import keys, table
-from dealsite.data.jobs import heartbeats, jobs, site_switch
+from dealsite.data.entities.work import BULK_CHANGE, BULK_UNDO, RUN_IMPORT, SEND_MESSAGE
+from dealsite.data.jobs import heartbeats, job_actions, jobs, site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
+from dealsite.data.people import suspension, users
 from dealsite.data.table import errors, ids, schema
 from dealsite.web.request_log import due_to
 from dealsite.worker import alarms, loop, nightly
-from tests.builders import DAY, NOW
+from tests.builders import DAY, HOUR, NOW
+from tests.people import make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 
@@ -234,3 +237,29 @@ def test_a_part_that_has_nothing_to_do_may_end():
     part.start()
     part.join()
     loop.check_parts([part])
+
+
+LOSSES = {
+    "suspended": lambda: suspension.suspend(users.get("eve"), reason="Spam", by="root", now=NOW),
+    "without the role": lambda: users.take_role("eve", "editor", by="root", now=NOW),
+    "deleted": lambda: users.delete(users.get("eve"), job_id=ids.new_ulid(NOW + DAY), now=NOW + DAY),
+}
+
+
+@pytest.mark.parametrize("kind", [SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, RUN_IMPORT])
+@pytest.mark.parametrize("lose", LOSSES)
+def test_what_an_editor_ordered_rests_without_them_until_another_takes_it_over(kind, lose, monkeypatch):
+    make_user("root", roles=["admin"])
+    make_user("eve", roles=["editor"])
+    ran = []
+    monkeypatch.setitem(loop.HANDLERS, kind, lambda job, now: ran.append(job.payload["by"]))
+    job_id = ids.new_ulid(NOW)
+    table.transact([jobs.job_write(kind, {"by": "eve"}, job_id=job_id, due=NOW + HOUR)])
+    LOSSES[lose]()
+    assert loop.run_next(now=NOW + HOUR)
+    rests = jobs.get(job_id)
+    assert (rests.state, ran) == ("paused", [])
+    assert rests.error == "Whoever ordered this is no editor any more. Resume it to take it over."
+    job_actions.resume(job_id, by="root", now=NOW + HOUR)
+    assert loop.run_next(now=NOW + HOUR)
+    assert (jobs.get(job_id).state, ran) == ("done", ["root"])

@@ -136,7 +136,7 @@ def test_of_a_version_that_it_does_not_know_nothing_is_read(subtests):
 
 
 @pytest.mark.engines("native")
-@pytest.mark.usefixtures("fresh_table")
+@pytest.mark.usefixtures("fresh_table", "all_are_editors")
 def test_a_job_of_a_later_build_waits_with_a_reason(settings, subtests):
     settings.DEALSITE_CHECK_LINKS = True
     for kind, (_, stored) in PAYLOADS.items():

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing import audit
-from dealsite.data.entities.attributes import CENT, YEARS
+from dealsite.data.entities.attributes import CENT, WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import (
     ALT_CHARACTERS,
     DESCRIPTION_CHARACTERS,
@@ -160,8 +160,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
     if content.picture and len(content.picture.alt) > ALT_CHARACTERS:
         found["picture_alt"] = _("Shorten this to %(most)s characters.") % {"most": ALT_CHARACTERS}
     if content.expires_at is not None and content.expires_at.year not in YEARS:
-        years = {"first": YEARS[0], "last": YEARS[-1]}
-        found["expires_at"] = _("The year should be from %(first)s to %(last)s.") % years
+        found["expires_at"] = str(WRONG_YEAR)
     if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
         found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}
     return found

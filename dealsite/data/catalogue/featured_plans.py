@@ -24,6 +24,7 @@ from dealsite.data.entities.featured import CANCELLED, FEATURED_PLAN, OPEN, PLAN
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import payloads
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
+from dealsite.data.people import users
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
@@ -54,8 +55,8 @@ class PlanPayload:
 class FeaturedPlan:
     """A list for a page from a time on.
 
-    `why` says why it was put aside: `hand` (somebody set the page meanwhile) or `gone` (none of its deals holds
-    any more); `left_out` are the titles of deals that it was set without.
+    `why` says why it was put aside: `hand` (somebody set the page meanwhile), `gone` (none of its deals holds any more)
+    or `left` (whoever planned it is no editor any more); `left_out` are the titles of deals that it was set without.
     """
 
     id: str
@@ -176,7 +177,7 @@ def set_now(plan: FeaturedPlan, *, now: datetime) -> AuditContext:
     return AuditContext("as planned", (_put(plan, replace(plan, state=SET), now), *_end_job(plan)))
 
 
-@access_pattern("set a planned list, or put it aside", "1 get + 1 batch get + 1 transaction")
+@access_pattern("set a planned list, or put it aside", "2 gets + 1 batch get + 1 transaction")
 def set_planned(job: Job, now: datetime) -> datetime | None:
     """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside."""
     try:
@@ -196,7 +197,9 @@ def set_planned(job: Job, now: datetime) -> datetime | None:
     kept = {deal.id for deal in there}
     left_out = tuple(deal.title for deal in plan.deals if deal.id not in kept)
     try:
-        if page.by_hand != plan.base:
+        if not users.is_editor(plan.by):
+            _skip(plan, "left", now=now)
+        elif page.by_hand != plan.base:
             _skip(plan, "hand", now=now)
         elif not there:
             _skip(plan, "gone", now=now)

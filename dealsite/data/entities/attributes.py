@@ -14,10 +14,16 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
+
 from dealsite.data.table.ids import from_iso
 
 CENT = Decimal("0.01")
 YEARS = range(2000, 2101)  # in UTC, as every time is stored
+WRONG_YEAR = format_lazy(
+    gettext_lazy("The year should be from {first} to {last}."), first=YEARS[0], last=YEARS[-1]
+)
 FIRST_SECOND, LAST_SECOND = 946_684_800, 4_133_980_799  # of those years
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")

@@ -100,7 +100,7 @@ FEATURED_PLAN = Entity(
         "job": Ulid(),
         "by": BY,
         "updated_at": Time(),
-        "why": Text(least=0, one_of=("", "hand", "gone"), about="why it was put aside"),
+        "why": Text(least=0, one_of=("", "hand", "gone", "left"), about="why it was put aside"),
         "left_out": ListOf(
             Text(most=TITLE_CHARACTERS), most=MAX_CARDS, about="titles of deals that were gone"
         ),

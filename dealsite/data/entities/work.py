@@ -181,6 +181,7 @@ SECURITY_CARD: Shape = {
     "page": Text(least=0, most=1_000, about="the pattern of its address"),
     "detail": ForeignText(least=0, most=DETAIL_CHARACTERS),
     "request": Text(least=0, most=200, about="the id of a request"),
+    "times": Whole(least=10, optional=True, about="how many like it its minute had by then; absent: one"),
 }
 SECURITY_EVENT = Entity(
     type="SecurityEvent",

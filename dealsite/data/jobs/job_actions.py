@@ -34,7 +34,10 @@ def pause(job_id: str, *, by: str, now: datetime) -> None:
 
 @access_pattern("resume a job", "1 get + 1 transaction")
 def resume(job_id: str, *, by: str, now: datetime) -> None:
-    """Go on with a paused job, not before its time; harmless if it is open. NotFound, Conflict."""
+    """Go on with a paused job, not before its time, and answer for it from now on; harmless if it is open.
+
+    NotFound, Conflict.
+    """
     _set_state(job_id, ("paused",), "open", "resumed", by=by, now=now)
 
 
@@ -75,6 +78,8 @@ def _set_state(
         rows = keys.job_rows(job_id, max(now, time_of(job_id)))
         changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
         remove = ["taken_by", "error", "ttl"]
+        if "by" in job.payload and job.kind in PAUSABLE:
+            changes["payload", "by"] = by
     update = Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
     entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind)
     try:

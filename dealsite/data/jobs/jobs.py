@@ -17,6 +17,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.work import BULK_CHANGE as BULK_CHANGE
 from dealsite.data.entities.work import BULK_UNDO as BULK_UNDO
@@ -26,7 +27,7 @@ from dealsite.data.entities.work import RUN_IMPORT as RUN_IMPORT
 from dealsite.data.jobs import causes, site_switch
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
@@ -39,6 +40,10 @@ PAGE_SIZE = 25
 
 class Cancelled(Exception):
     """What a handler raises when its job has become pointless; the sentence is kept with the job."""
+
+
+class Orphaned(Exception):
+    """What is raised where whoever ordered a job is no editor any more: it is paused until one resumes it."""
 
 
 class HandedOver(Exception):
@@ -93,7 +98,12 @@ def job_write(
     card: Item | None = None,
     state: str = "open",
 ) -> Put:
-    """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show."""
+    """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show.
+
+    Invalid for a time that cannot be stored: a check of the table would have the job run at once.
+    """
+    if due.year not in YEARS:
+        raise Invalid(WRONG_YEAR)
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": payload, "state": state, "tries": 0, "card": card}
     rows = keys.job_rows(job_id, due if state == "open" else None)
@@ -204,6 +214,13 @@ def finish(job: Job, *, forget: bool = False) -> None:
 def cancel_own(job: Job, reason: str) -> None:
     """End a job that has become pointless."""
     _close(job, "cancelled", reason)
+
+
+@access_pattern("pause a job whose editor is none any more", "1 update")
+def pause_own(job: Job, reason: str) -> None:
+    """Let a job rest until an editor resumes it, who then answers for it."""
+    paused: dict[Path, Any] = {"state": "paused", ("card", "state"): "paused", "error": reason}
+    _change(job, paused, remove=("taken_by", "GSI3PK", "GSI3SK"))
 
 
 @access_pattern("put a job off", "1 update")

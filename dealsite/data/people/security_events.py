@@ -25,7 +25,10 @@ ALARM_SPAN = timedelta(minutes=10)  # in which too many failed tries raise an al
 
 @dataclass(frozen=True, slots=True)
 class SecurityEvent:
-    """One event: of a user by name, '' for a visitor; `page` is the address's pattern, `request` the request's id."""
+    """One event: of a user by name, '' for a visitor; `page` is the address's pattern, `request` the request's id.
+
+    `times` is how many like it one process saw in its minute up to it: it stands for those without a row.
+    """
 
     event: str
     at: datetime
@@ -34,6 +37,7 @@ class SecurityEvent:
     page: str = ""
     detail: str = ""
     request: str = ""
+    times: int | None = None
     id: str = ""
 
 

@@ -137,6 +137,13 @@ def get(username: str) -> User:
     raise profiles.no_user()
 
 
+@access_pattern("whether somebody is an editor", "1 get")
+def is_editor(username: str) -> bool:
+    """Tell whether somebody may do an editor's work now: they are here, not suspended, and have the role."""
+    user = as_user(table.get(keys.user(username)))
+    return bool(user and not user.suspended_at and user.roles & {"editor", "admin"})
+
+
 @access_pattern("a user by name or address", "2 gets")
 def find(name_or_email: str) -> User | None:
     """Return the user of a user name or e-mail address, or None. 1 get; 2 for an address, known or not."""

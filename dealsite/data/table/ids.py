@@ -14,6 +14,7 @@ ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 AS_BASE_32 = str.maketrans("JKMNPQRSTVWXYZ", "IJKLMNOPQRSTUV")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 80
+FORM_HOLDS = timedelta(days=1)
 
 
 def new_ulid(now: datetime, randomness: int | None = None) -> str:
@@ -31,6 +32,19 @@ def time_of(ulid: str) -> datetime:
 def is_ulid(text: str) -> bool:
     """Tell whether a text is a ULID in its one canonical spelling, of a moment up to the end of `LAST_YEAR`."""
     return ULID_PATTERN.fullmatch(text) is not None and text <= LAST_ULID
+
+
+def is_new(text: str, now: datetime, *, within: timedelta = FORM_HOLDS) -> bool:
+    """Tell whether a text that a form brought can become the id of something new: a ULID made within a day of now.
+
+    What an id says of its time is believed for good, so every id that comes from outside is asked this.
+    """
+    return is_ulid(text) and abs(now - time_of(text)) <= within
+
+
+def new_id(text: str, now: datetime) -> str:
+    """Return the id that a form had ready for something new; another one where that is none, or too old."""
+    return text if is_new(text, now) else new_ulid(now)
 
 
 def last_ulid_until(moment: datetime) -> str:

@@ -310,7 +310,7 @@ def test_files_are_listed_newest_first_and_paged(office):
         ({"first": "2025-01-01", "last": "2026-11-01"}, "A file holds up to 366 days."),
         ({"first": "x"}, "Enter a valid date."),
         ({"status": "LOST"}, "Select a valid choice."),
-        ({"token": "x"}, "This form is damaged."),
+        ({"token": "x"}, "This page was open for long."),
     ],
 )
 def test_what_cannot_be_written_is_refused(office, typed, words):

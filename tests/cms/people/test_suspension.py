@@ -7,7 +7,10 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords
-from dealsite.data.people import sessions, suspension, users
+from dealsite.data.people import messages, sessions, suspension, users
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop
+from tests.builders import DAY, HOUR, make_announcement, make_deal
 from tests.people import make_user, signed_in
 
 PASSWORD = "correct horse battery"
@@ -97,3 +100,20 @@ def test_a_suspended_user_sets_no_new_password_by_a_link(admin: Client):
     answer = browser.post("/account/password-reset/new/", {"password": "a much better password"})
     assert answer.status_code == 410
     assert passwords.matches(PASSWORD, users.get("ada").password)
+
+
+def test_suspending_shows_what_is_open_and_a_planned_message_waits_for_another_editor(admin: Client):
+    now = timezone.now()
+    olga = signed_in(make_user("olga", roles=["editor"]), now=now)
+    users.give_role("ada", "editor", by="root", now=now)
+    deal, due = make_deal(live_at=now - DAY, now=now), now + HOUR
+    message_id = make_announcement(deal.id, new_ulid(due), by="ada", now=now)
+    assert "Look" in admin.get("/cms/users/ada/").content.decode()
+    assert "Look" in admin.post(SUSPEND, {"reason": "Spam"}, follow=True).content.decode()
+    assert "Look" not in admin.get("/cms/users/olga/").content.decode()
+    loop.run_next(now=due)
+    assert messages.inbox("olga").messages == []
+    assert "Whoever ordered this is no editor any more." in olga.get("/cms/messages/").content.decode()
+    olga.post(f"/cms/jobs/{message_id}/resume/")
+    loop.run_next(now=due)
+    assert [message.headline for message in messages.inbox("olga").messages] == ["Look"]

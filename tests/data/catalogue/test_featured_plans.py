@@ -17,6 +17,7 @@ from dealsite.data.catalogue.featured_versions import FeaturedEntry, ListDiff
 from dealsite.data.editing import audit
 from dealsite.data.integrity import retention
 from dealsite.data.jobs import jobs
+from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.worker import loop
@@ -24,8 +25,9 @@ from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal, make_id
 from tests.crashes import Crash, Crasher
 from tests.measuring import measured
+from tests.people import make_user
 
-pytestmark = pytest.mark.usefixtures("whole_table")
+pytestmark = pytest.mark.usefixtures("whole_table", "editors")
 SOON = NOW + HOUR
 LATER = SOON + HOUR
 
@@ -41,6 +43,12 @@ def plan(*some: Deal, at: Any = SOON, plan_id: str = "") -> FeaturedPlan:
     return featured_plans.create(
         featured.get("front"), listed, at=at, plan_id=plan_id or make_id(NOW), by="pia", now=NOW
     )
+
+
+@pytest.fixture
+def editors() -> None:
+    for name in ("pia", EDITOR):
+        make_user(name, roles=["editor"])
 
 
 @pytest.fixture
@@ -107,6 +115,18 @@ def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_skippe
     assert "put a planned list aside" in [
         entry.what for entry in audit.page(kind="page", subject="front").entries
     ]
+
+
+def test_the_plan_of_somebody_who_is_no_editor_any_more_is_put_aside_until_another_takes_it_over(work):
+    deal = make_deal()
+    planned = plan(deal)
+    users.take_role("pia", "editor", by=EDITOR, now=NOW)
+    work(SOON)
+    aside = featured_plans.get(planned.id)
+    assert (aside.state, aside.why, featured.get("front").ids) == ("put aside", "left", [])
+    featured_plans.change(aside, featured.get("front"), aside.deals, at=LATER, by=EDITOR, now=SOON)
+    work(LATER)
+    assert featured.get("front").ids == [deal.id]
 
 
 def test_a_plan_skipped_can_be_planned_anew(work):

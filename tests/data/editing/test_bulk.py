@@ -37,7 +37,7 @@ from tests.builders import (
 )
 from tests.measuring import measured
 
-pytestmark = pytest.mark.usefixtures("whole_table")
+pytestmark = pytest.mark.usefixtures("whole_table", "all_are_editors")
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
 SOON, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 TO_TOYS = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")

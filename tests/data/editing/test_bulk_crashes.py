@@ -25,7 +25,7 @@ from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, ma
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.measuring import measured
 
-pytestmark = pytest.mark.engines("native")
+pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("all_are_editors")]
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
 SECOND = timedelta(seconds=1)
 DEALS = [make_id(NOW - (n + 2) * HOUR, 10 + n) for n in range(3)]

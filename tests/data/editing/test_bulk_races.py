@@ -26,7 +26,7 @@ from tests.builders import DAY, EDITOR, HOUR, NOW, make_category, make_deal, mak
 pytestmark = [
     pytest.mark.engines("native", "local"),
     pytest.mark.engines_differ,
-    pytest.mark.usefixtures("whole_table"),
+    pytest.mark.usefixtures("whole_table", "all_are_editors"),
 ]
 JOB = make_id(NOW, 1)
 SECOND = timedelta(seconds=1)

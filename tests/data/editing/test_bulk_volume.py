@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.engines("native"),
     pytest.mark.budget,
     pytest.mark.thorough,
-    pytest.mark.usefixtures("whole_table"),
+    pytest.mark.usefixtures("whole_table", "all_are_editors"),
 ]
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
 DEALS = 300

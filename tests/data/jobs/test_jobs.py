@@ -41,6 +41,11 @@ def test_a_job_waits_for_its_time(wait_for_indexes):
     assert jobs.take_next(now=NOW + timedelta(minutes=1)).id == job_id
 
 
+def test_a_time_that_cannot_be_stored_is_refused_and_not_taken_for_now():
+    with pytest.raises(errors.Invalid, match="The year should be from 2000 to 2100"):
+        add_job(due=NOW.replace(year=2101))
+
+
 def test_a_taken_job_is_nobody_elses_until_its_lease_ends(wait_for_indexes):
     job_id = add_job()
     wait_for_indexes()
@@ -72,6 +77,7 @@ def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(wait_for_indexes
         lambda: jobs.save_checkpoint(slow, {"at": 1}, now=NOW),
         lambda: measured(jobs.fail)(slow, "late", now=NOW),
         lambda: jobs.wait_until(slow, NOW),
+        lambda: jobs.pause_own(slow, "late"),
     ):
         with pytest.raises(errors.Conflict):
             act()
@@ -100,6 +106,21 @@ def test_a_failed_job_is_tried_again_later_and_given_up_after_eight_tries(wait_f
     assert jobs.take_next(now=now + timedelta(days=1)) is None
     job = jobs.get(job_id)
     assert (job.state, job.error) == ("failed", "No voice.")
+
+
+def test_a_job_paused_by_its_worker_rests_with_the_reason_until_somebody_resumes_it_and_answers_for_it(
+    wait_for_indexes,
+):
+    job_id = add_job(kind=SEND_MESSAGE, by="eve")
+    wait_for_indexes()
+    measured(jobs.pause_own)(jobs.take_next(now=NOW), "She left.")
+    job = jobs.get(job_id)
+    assert (job.state, job.error, job.taken_by) == ("paused", "She left.", "")
+    wait_for_indexes()
+    assert jobs.take_next(now=NOW + jobs.LEASE) is None
+    job_actions.resume(job_id, by="root", now=NOW)
+    job = jobs.get(job_id)
+    assert (job.state, job.error, job.payload) == ("open", "", {"by": "root"})
 
 
 def test_a_job_put_back_starts_its_tries_anew(wait_for_indexes):

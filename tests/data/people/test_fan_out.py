@@ -36,7 +36,7 @@ from tests.measuring import measured
 from tests.people import make_user
 from tests.races import at_once
 
-pytestmark = pytest.mark.usefixtures("whole_table")
+pytestmark = pytest.mark.usefixtures("whole_table", "all_are_editors")
 DEAL, JOB = make_id(NOW - HOUR, 1), new_ulid(NOW, 2)
 BRAND, TOYS = Audience(brand="nordlicht"), Audience(category="toys-hobbies")
 BOTH = Audience(brand="nordlicht", category="toys-hobbies")

@@ -20,7 +20,7 @@ from tests.builders import HOUR, NOW, make_announcement, make_deal, make_id
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.people import make_user
 
-pytestmark = pytest.mark.engines("native")
+pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("all_are_editors")]
 DEAL, JOB = make_id(NOW - HOUR, 1), new_ulid(NOW, 2)
 NAMES = ("ann", "bob", "cleo", "eli", "mia", "zoe")
 AUDIENCES = {"all users": Audience(), "watchers": Audience(brand="nordlicht", category="toys-hobbies")}

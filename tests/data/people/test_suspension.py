@@ -8,11 +8,15 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
+from dealsite.data.catalogue import featured, featured_plans, featured_versions
 from dealsite.data.editing import audit
 from dealsite.data.integrity import checks
+from dealsite.data.jobs import job_actions
 from dealsite.data.people import passwords, sessions, suspension, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
+from dealsite.data.table.ids import new_ulid
+from tests.builders import DAY, HOUR, make_announcement, make_deal
 from tests.measuring import measured
 from tests.people import NOW, make_user
 from tests.races import at_once
@@ -111,3 +115,35 @@ def test_all_sessions_end_however_many_and_it_is_noted_who_did_it(ada: User, wai
         ("root", "suspended the account", "Spam"),
         ("root", "ended all sessions", ""),
     ]
+
+
+# What an editor leaves
+
+
+@pytest.fixture
+def eve() -> User:
+    """An editor, at a site with the admin root."""
+    make_user("root", roles=["admin"])
+    return make_user("eve", roles=["editor"])
+
+
+def test_what_an_editor_ordered_and_planned_is_listed_until_it_is_over(eve: User, wait_for_indexes):
+    deal = make_deal()
+    listed = featured_versions.listed_of([deal.card])
+    plan = featured_plans.create(
+        featured.get("front"), listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW
+    )
+    planned = make_announcement(deal.id, new_ulid(NOW + DAY), by="eve")
+    at_once = make_announcement(deal.id, new_ulid(NOW), by="eve")
+    rests = make_announcement(deal.id, new_ulid(NOW + HOUR), by="eve")
+    job_actions.pause(rests, by="eve", now=NOW)
+    make_announcement(deal.id, new_ulid(NOW + DAY), by="root")
+    wait_for_indexes()
+    found, plans = measured(suspension.open_work)("eve", now=NOW)
+    assert {job.id for job in found} == {planned, at_once, rests}
+    assert plans == [plan]
+    job_actions.cancel(planned, by="root", now=NOW)
+    featured_plans.cancel(plan, by="root", now=NOW)
+    wait_for_indexes()
+    found, plans = suspension.open_work("eve", now=NOW)
+    assert ({job.id for job in found}, plans) == ({at_once, rests}, [])

@@ -67,6 +67,23 @@ def test_only_the_canonical_spelling_is_a_ulid(text):
     assert ids.is_ulid(text) is False
 
 
+@pytest.mark.parametrize(
+    ("ulid", "new"),
+    [
+        (ids.new_ulid(NOON - timedelta(days=1)), True),
+        (ids.new_ulid(NOON + timedelta(days=1)), True),
+        (ids.new_ulid(NOON - timedelta(days=1, milliseconds=1)), False),
+        (ids.new_ulid(NOON + timedelta(days=1, milliseconds=1)), False),
+        ("7" + "0" * 25, False),
+        ("", False),
+    ],
+)
+def test_the_id_of_something_new_is_of_about_now(ulid, new):
+    assert ids.is_new(ulid, NOON) is new
+    assert (ids.new_id(ulid, NOON) == ulid) is new
+    assert ids.is_new(ids.new_id(ulid, NOON), NOON)
+
+
 def test_the_last_ulid_is_of_a_moment_that_every_zone_can_show_and_none_comes_after_it():
     moment = ids.time_of(ids.LAST_ULID)
     assert moment == datetime(9998, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
