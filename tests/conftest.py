@@ -158,6 +158,7 @@ def engine(
 ) -> Iterator[str]:
     """Point the site at an engine for one test; yields the engine's kind."""
     monkeypatch.setattr(measuring, "engine_kind", engine_kind)
+    monkeypatch.setattr(measuring, "asked", set())
     if engine_kind == "moto":
         from moto import mock_aws
         from moto.dynamodb.responses import DynamoHandler

@@ -250,9 +250,7 @@ def test_whatever_breaks_a_planned_list_is_set_once(when, work):
         now = NOW + at * DAY
         listed = featured_versions.listed_of([first.card])
         page = featured.get("front")
-        planned = measured(featured_plans.create)(
-            page, listed, at=now, plan_id=make_id(now), by="pia", now=now - HOUR
-        )
+        planned = featured_plans.create(page, listed, at=now, plan_id=make_id(now), by="pia", now=now - HOUR)
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             work(now)
         crashed = crasher.crashed
@@ -348,6 +346,9 @@ def test_a_difference_says_what_came_went_and_moved(before, after, expected):
 
 def test_a_plan_whose_time_has_come_is_set():
     deal = make_deal()
-    made = plan(deal)
+    listed = featured_versions.listed_of([deal.card])
+    made = measured(featured_plans.create)(
+        featured.get("front"), listed, at=SOON, plan_id=make_id(NOW), by="pia", now=NOW
+    )
     assert measured(featured_plans.set_planned)(jobs.get(made.job), SOON) is None
     assert state(made) == "set"

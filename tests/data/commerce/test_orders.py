@@ -56,7 +56,7 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     shipped = ship(order, tracking=" JD 0146/00-3.x ")
     assert shipped == orders.get("ann", order.id)
     assert (shipped.status, shipped.tracking, shipped.version) == (SHIPPED, "JD 0146/00-3.x", 2)
-    delivered = deliver(order)
+    delivered = measured(orders.deliver)("ann", order.id, by="bob", now=NOW + DAY)
     assert delivered == orders.get("ann", order.id)
     assert (delivered.status, delivered.tracking, delivered.version) == (DELIVERED, "JD 0146/00-3.x", 3)
     assert [(event.status, event.at, event.by, event.note) for event in delivered.timeline] == [

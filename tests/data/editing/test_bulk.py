@@ -69,7 +69,7 @@ def chosen(*things: Any, seen: str = KEYBOARDS) -> list[BulkTarget]:
 
 
 def order(change: BulkChange = TO_TOYS, targets: Any = (), **more: Any) -> None:
-    measured(bulk.start)(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
+    bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
 
 
 def work(now: datetime = NOW + SOON) -> None:
@@ -583,7 +583,8 @@ def test_a_list_of_nothing_is_done_at_once():
 
 def test_each_step_of_a_change_and_of_its_undo(wait_for_indexes):
     one, two = make_deals(2)
-    order(targets=chosen(one, two))
+    both = chosen(one, two)
+    measured(bulk.start)(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=both)
     job = jobs.take_next(now=NOW)
     assert job is not None
     assert [target.id for target in measured(bulk_progress.chunk)(JOB, 1).targets] == [one.id, two.id]
@@ -600,7 +601,7 @@ def test_each_step_of_a_change_and_of_its_undo(wait_for_indexes):
     assert measured(bulk_progress.is_changed)(JOB, one.id)
     assert set(measured(bulk_progress.outcomes)(JOB, [one.id, two.id])) == {one.id, two.id}
     jobs.finish(jobs.get(JOB))
-    bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
+    measured(bulk.undo)(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
     back = jobs.take_next(now=NOW)
     assert back is not None
     (row,) = bulk_progress.rows(JOB, CHANGED)

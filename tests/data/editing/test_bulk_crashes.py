@@ -23,7 +23,6 @@ from dealsite.worker import bulk as running
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
 from tests.crashes import Crash, Crasher, at_any_request
-from tests.measuring import measured
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("all_are_editors")]
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
@@ -108,7 +107,7 @@ def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(name, wh
         assert len(bulk_progress.rows(JOB, CHANGED)) == expected
         if name != "feature":  # its entries stand with the page
             assert len(entries(f"Job {JOB}")) == len(set(entries(f"Job {JOB}"))) == expected
-        measured(bulk.undo)(JOB, undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
+        bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
         with Crasher(at, when) as undone, contextlib.suppress(Crash):
             work(NOW + HOUR + SECOND)
         crashed = crashed or undone.crashed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ MINUTE = timedelta(minutes=1)
 def keep(
     deal: Deal, before: PendingEdits | None = None, *, by=EDITOR, now=NOW, autosave="", **content
 ) -> PendingEdits:
-    return measured(pending_edits.keep)(
+    return pending_edits.keep(
         deal,
         replace(deal.content, **content),
         brand_name="Nordlicht",
@@ -58,6 +59,14 @@ def test_changes_are_read_back_as_they_were_kept_and_the_deal_stays_as_it_is():
     assert pending_edits.find(deal) == kept
     assert deals.get(deal.id) == deal
     assert (kept.version, kept.base, kept.begun_at, kept.content.price) == (1, 1, NOW, None)
+
+
+def test_what_is_kept_is_seen_as_it_was_given():
+    deal = make_deal()
+    content = replace(deal.content, title="Better")
+    given: dict[str, Any] = {"brand_name": "Nordlicht", "base": 1, "seen": "{}", "before": None}
+    kept = measured(pending_edits.keep)(deal, content, **given, by=EDITOR, now=NOW)
+    assert (kept.content, kept.base) == (content, 1)
 
 
 def test_they_are_listed_last_changed_first_with_their_deal(wait_for_indexes):

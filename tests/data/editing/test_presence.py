@@ -18,12 +18,13 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 
 def send_heartbeat(thing_id, username, now=NOW, kind="deal"):
-    return measured(presence.heartbeat)(kind, thing_id, username=username, name=username.title(), now=now)
+    return presence.heartbeat(kind, thing_id, username=username, name=username.title(), now=now)
 
 
 def test_each_of_two_editors_sees_the_other_and_since_when():
     deal_id = make_deal().id
-    assert send_heartbeat(deal_id, "eve").others == []
+    seen = measured(presence.heartbeat)("deal", deal_id, username="eve", name="Eve", now=NOW)
+    assert seen.others == []
     assert send_heartbeat(deal_id, "oscar", NOW + 5 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
     assert send_heartbeat(deal_id, "eve", NOW + 20 * SECOND).others == [
         OpenForm("oscar", "Oscar", NOW + 5 * SECOND)

@@ -223,6 +223,6 @@ def test_a_view_sent_twice_at_once_is_kept_once():
 
 
 def test_with_an_account_go_its_views():
-    keep(view())
+    measured(saved_views.save)(EDITOR, view(), by=EDITOR, now=NOW)
     measured(saved_views.forget)(EDITOR)
     assert saved_views.of(EDITOR) == ((), ())

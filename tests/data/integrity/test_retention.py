@@ -58,9 +58,7 @@ def job(kind, state, wait, *, at=NOW):
     table.write(jobs.job_write(kind, {}, job_id=job_id, due=at))
     wait()
     taken = jobs.take_next(now=NOW)
-    {"done": jobs.finish, "cancelled": lambda one: measured(jobs.cancel_own)(one, "It is over.")}[state](
-        taken
-    )
+    {"done": jobs.finish, "cancelled": lambda one: jobs.cancel_own(one, "It is over.")}[state](taken)
     return keys.job(job_id)
 
 

@@ -75,7 +75,7 @@ def test_who_lost_the_lease_cannot_finish_save_fail_or_put_back(wait_for_indexes
     for act in (
         lambda: jobs.finish(slow),
         lambda: jobs.save_checkpoint(slow, {"at": 1}, now=NOW),
-        lambda: measured(jobs.fail)(slow, "late", now=NOW),
+        lambda: jobs.fail(slow, "late", now=NOW),
         lambda: jobs.wait_until(slow, NOW),
         lambda: jobs.pause_own(slow, "late"),
     ):
@@ -255,3 +255,21 @@ def test_jobs_of_a_month_are_listed_newest_first(wait_for_indexes):
     made = [add_job(number) for number in (1, 2)]
     wait_for_indexes()
     assert [job.id for job in measured(jobs.of_month)(f"{NOW:%Y-%m}").jobs] == made[::-1]
+
+
+def test_a_failed_job_says_why_while_it_waits_for_the_next_try(wait_for_indexes):
+    job_id = add_job()
+    wait_for_indexes()
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    measured(jobs.fail)(job, "No voice.", now=NOW)
+    assert (jobs.get(job_id).state, jobs.get(job_id).error) == ("open", "No voice.")
+
+
+def test_who_works_on_a_job_may_find_that_there_is_nothing_to_do(wait_for_indexes):
+    job_id = add_job()
+    wait_for_indexes()
+    job = jobs.take_next(now=NOW)
+    assert job is not None
+    measured(jobs.cancel_own)(job, "It is over.")
+    assert (jobs.get(job_id).state, jobs.get(job_id).error) == ("cancelled", "It is over.")

@@ -564,8 +564,13 @@ def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together
 def test_recipients_are_counted_from_counters(audience, expected):
     seed()
     with table.metered() as meter:
-        assert measured(announcements.count_recipients)(audience) == expected
+        assert announcements.count_recipients(audience) == expected
     assert {operation for operation, _ in meter.log} == {"BatchGetItem"}
+
+
+def test_recipients_of_both_are_counted_once():
+    seed()
+    assert measured(announcements.count_recipients)(BOTH) == 10
 
 
 def test_announcements_are_listed_newest_first_by_cursor(wait_for_indexes):

@@ -31,7 +31,7 @@ def passkey(number: int = 0, count: int = 0) -> Passkey:
 def add(one: Passkey, *, key: str = "", challenge: str = "") -> None:
     """Add a passkey to Ada, who has none or some."""
     known = two_factor.get("ada") or TwoFactor("ada", FACTOR, "", frozenset({"a hash"}))
-    measured(passkeys.add)(users.get("ada"), known, one, challenge=challenge or one.id, key=key, now=NOW)
+    passkeys.add(users.get("ada"), known, one, challenge=challenge or one.id, key=key, now=NOW)
 
 
 def with_some(number: int, count: int = 0) -> TwoFactor:
@@ -43,11 +43,14 @@ def with_some(number: int, count: int = 0) -> TwoFactor:
 
 
 def remove(one: Passkey, *, key: str = "") -> None:
-    measured(passkeys.remove)(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
+    passkeys.remove(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
 
 
 def test_the_first_is_a_factor_with_recovery_codes_that_its_id_leads_back_from():
-    factor = with_some(1)
+    make_user("ada")
+    none = TwoFactor("ada", FACTOR, "", frozenset({"a hash"}))
+    measured(passkeys.add)(users.get("ada"), none, passkey(), challenge="asked", key="", now=NOW)
+    factor = two_factor.get("ada")
     assert factor == TwoFactor("ada", FACTOR, "", frozenset({"a hash"}), 0, (passkey(),))
     assert passkeys.find(FACTOR) == (users.get("ada"), factor)
     assert (factor.passkeys[0].since, factor.since) == (NOW, NOW)
@@ -123,6 +126,12 @@ def test_of_five_who_add_the_first_at_the_same_moment_one_does():
     )
     assert outcomes.count(None) == 1
     assert len(two_factor.get("ada").passkeys) == 1
+
+
+def test_one_of_two_is_removed():
+    factor = with_some(2)
+    measured(passkeys.remove)(users.get("ada"), factor, passkey(1), key="", now=NOW)
+    assert two_factor.get("ada").passkeys == (passkey(),)
 
 
 def test_the_last_is_not_removed_unless_there_is_an_app():
