@@ -77,6 +77,7 @@ def test_only_the_canonical_spelling_is_a_ulid(text):
         ("7" + "0" * 25, False),
         ("", False),
     ],
+    ids=["a day ago", "in a day", "before that", "after that", "of the year 9774", "none"],
 )
 def test_the_id_of_something_new_is_of_about_now(ulid, new):
     assert ids.is_new(ulid, NOON) is new
