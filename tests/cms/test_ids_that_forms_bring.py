@@ -86,6 +86,7 @@ def stored() -> str:
     return json.dumps([[item["PK"], item["SK"]] for item in table.scan_all(consistent=True)])
 
 
+@pytest.mark.usefixtures("all_are_editors")
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_nothing_is_made_under_an_id_of_another_time(sign_in, form):
     browser = sign_in("editor", "back office")

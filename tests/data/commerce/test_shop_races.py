@@ -20,7 +20,6 @@ from dealsite.data.jobs.jobs import Job
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from tests.builders import HOUR, NOW, make_deal, make_id
-from tests.measuring import measured
 from tests.people import make_user
 from tests.races import at_once
 from tests.shop import (
@@ -341,7 +340,7 @@ def test_an_account_deleted_while_it_orders_has_the_order_or_not():
     )
     assert deleted is None
     assert isinstance(placed, orders.Order) or type(placed) is errors.Conflict
-    measured(carts.clear)("ann")
+    carts.clear("ann")
 
 
 def test_a_visitors_cart_begun_in_two_tabs_at_once_is_one():
