@@ -79,10 +79,8 @@ def _in_words(touched: Iterable[tuple[str, str, str | None]]) -> str:
             sorts = partitions.setdefault((entry.index, _plain(entry.partition)), [])
             if (sort := _plain(entry.sort)) not in sorts:
                 sorts.append(sort)
-    whole = [f"all of {index or 'the table'}" for index, partition, _ in touched if not partition]
-    return "; ".join(
-        [*dict.fromkeys(whole), *(_partition(*where, sorts) for where, sorts in partitions.items())]
-    )
+    whole = {f"all of {index or 'the table'}" for index, partition, _ in touched if not partition}
+    return "; ".join([*sorted(whole), *(_partition(*where, sorts) for where, sorts in partitions.items())])
 
 
 def _lines(index: str, partition: str, sort: str | None) -> list[Entry]:

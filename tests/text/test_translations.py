@@ -184,7 +184,6 @@ OF_DEVELOPERS = {
     "dealsite/accounts/decorators.py",
     "dealsite/accounts/middleware.py",
     "dealsite/data/table/client.py",
-    "dealsite/data/table/example.py",
     "dealsite/data/table/schema.py",
     "dealsite/site_setup/tables.py",  # of a command
     "dealsite/stream/rebuilding.py",

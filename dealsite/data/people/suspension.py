@@ -4,7 +4,7 @@ A suspended user is signed in nowhere and cannot sign in, by no password, code, 
 an admin who is not suspended: the one who did it is read in the same transaction.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 
 from django.utils.translation import gettext_lazy
@@ -28,13 +28,11 @@ MOST_JOBS = 1_000  # that are looked at
 
 @access_pattern("what somebody ordered and planned that is not over", "3 queries + 1 batch get")
 def open_work(username: str, *, now: datetime) -> tuple[list[Job], list[FeaturedPlan]]:
-    """Return the jobs of an editor that run, wait or rest, and their plans of featured lists.
+    """Return the jobs of an editor that run or wait, their messages that rest, and their plans of featured lists.
 
     Of jobs those among the first 1,000 that are due, and the last 1,000 messages that are planned.
     """
-    due = keys.open_jobs.until(now + timedelta(minutes=2))[
-        1
-    ]  # those that run are due again when their lease ends
+    _, due = keys.open_jobs.until(now + jobs.LEASE)  # when those that run just now are due again
     rows = table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=MOST_JOBS)
     low = keys.announcements.position(first_ulid_of(now))
     planned = table.query(

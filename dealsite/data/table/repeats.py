@@ -67,7 +67,9 @@ def were_done(actions: Sequence[Write], found: dict[Any, Item]) -> bool | None:
     """Whether a transaction was carried out, as far as its items tell; None where none of them can."""
     told = [is_done(action, found.get(action.key)) for action in actions if not isinstance(action, Check)]
     known = [one for one in told if one is not None]
-    return all(known) if known else None
+    if all(known) and (not known or any(action.once for action in actions)):
+        return None  # somebody else may have written the very same
+    return all(known)
 
 
 def _stored(value: Any) -> Any:

@@ -424,8 +424,9 @@ def test_a_new_stock_is_refused_when_pieces_sold_meanwhile():
     assert measured(deals.get)(deal.id).stock == 1
 
 
-def test_sizes_are_made_by_a_job():
+def test_sizes_are_made_by_a_job(wait_for_indexes):
     measured(renditions.request)(["pictures/ab/x"], now=NOW)
+    wait_for_indexes()
     job = jobs.take_next(now=NOW)
     assert job is not None
     assert job.payload == {"pictures": ["pictures/ab/x"]}

@@ -73,9 +73,12 @@ def test_any_text_can_be_a_subject(subject: str):
 
 def test_of_twenty_tries_at_once_no_more_than_the_limit_get_through(engine_kind: str):
     outcomes = at_once(*[partial(throttles.count, LIMIT, "ada", now=NOW) for _ in range(20)])
-    assert {type(outcome) for outcome in outcomes} == {type(None), TooManyRequests}
     passed = outcomes.count(None)
-    assert passed <= 3 if engine_kind == "weak" else passed == 3
+    if engine_kind == "weak":  # what was counted, its answer lost, got nobody through
+        assert passed <= 3
+        return
+    assert passed == 3
+    assert {type(outcome) for outcome in outcomes} == {type(None), TooManyRequests}
 
 
 @pytest.mark.parametrize(

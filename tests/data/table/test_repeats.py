@@ -167,10 +167,13 @@ def test_inserted_once_whatever_was_lost(engine_of: Forgetful, lost: str):
 def test_of_two_who_write_the_same_only_one_is_told_that_it_was_theirs(engine_of: Forgetful, lost: str):
     table.write(Put(key=A, item={"step": 7}))
     use = Update(key=A, set={"step": 8}, when=(below("step", 8),), once=True)
-    table.transact([use])
+    table.transact([use, Update(key=B, set={"used": True})])
     lose(engine_of, lost)
     with pytest.raises(errors.Unavailable):
         table.transact([use])
+    lose(engine_of, lost)
+    with pytest.raises(errors.Unavailable):
+        table.transact([use, Update(key=B, set={"used": True})])
 
 
 def test_many_threads_whose_answers_are_lost_count_what_they_are_told(engine_of: Forgetful):
