@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from dealsite.data.table.errors import Conflict, Unavailable
+
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:
     """Start all actions together; return what each returned, or the exception it raised, in order."""
@@ -25,3 +27,11 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.join(60)
     return outcomes
+
+
+def one_did(outcomes: list[Any], engine_kind: str) -> bool:
+    """Whether one did it and the others met a conflict; with faults, whoever did it may not have heard so."""
+    done, others = outcomes.count(None), {type(one) for one in outcomes if one is not None}
+    if engine_kind == "weak" and Unavailable in others:
+        return done <= 1 and others <= {Conflict, Unavailable}
+    return done == 1 and others == {Conflict}

@@ -46,8 +46,6 @@ def _excludes(condition: Condition, path: Path, value: Any) -> bool:
 
 def is_done(action: Write, item: Item | None) -> bool | None:
     """Whether what is stored is what a write says; None where it cannot tell whose it is."""
-    if action.once:
-        return None
     match action:
         case Put():
             key = {"PK": action.key[0], "SK": action.key[1]}
@@ -66,10 +64,9 @@ def is_done(action: Write, item: Item | None) -> bool | None:
 def were_done(actions: Sequence[Write], found: dict[Any, Item]) -> bool | None:
     """Whether a transaction was carried out, as far as its items tell; None where none of them can."""
     told = [is_done(action, found.get(action.key)) for action in actions if not isinstance(action, Check)]
-    known = [one for one in told if one is not None]
-    if all(known) and (not known or any(action.once for action in actions)):
-        return None  # somebody else may have written the very same
-    return all(known)
+    if False in told:
+        return False
+    return True if True in told and not any(action.once for action in actions) else None
 
 
 def _stored(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -57,7 +58,7 @@ def test_two_things_of_one_moment_are_both_kept(wait_for_indexes):
 def test_an_entry_is_never_written_over():
     entry = note("placed")
     with pytest.raises(errors.Conflict):
-        table.transact([entry])
+        table.transact([replace(entry, item=entry.item | {"what": "shipped"})])
 
 
 def test_an_entry_keeps_what_changed():

@@ -98,10 +98,13 @@ def test_what_is_noted_is_in_no_pages_budget():
     assert meter.calls == 0
 
 
-def test_what_is_noted_has_time_where_a_page_computed_for_long_and_none_where_the_table_took_it():
+def test_what_is_noted_has_time_where_a_page_computed_for_long_and_none_where_the_table_took_it(
+    wait_for_indexes,
+):
     with table.deadline(-1.0):
         with security_events.noting(1.3):
             note()
         with security_events.noting(1.5), pytest.raises(errors.Unavailable):
             note()
+    wait_for_indexes()
     assert len(security_events.page(day=NOW.date()).events) == 1
