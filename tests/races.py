@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from dealsite.data.table.errors import Conflict, Unavailable
+from dealsite.data.table.errors import Conflict
+from tests.faults.unkind import RACER
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:
@@ -21,7 +22,7 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
         except Exception as error:  # noqa: BLE001 - handed to the test, whatever it is
             outcomes[number] = error
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(actions))]
+    threads = [threading.Thread(target=run, args=(number,), name=RACER) for number in range(len(actions))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -29,9 +30,6 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
     return outcomes
 
 
-def one_did(outcomes: list[Any], engine_kind: str) -> bool:
-    """Whether one did it and the others met a conflict; with faults, whoever did it may not have heard so."""
-    done, others = outcomes.count(None), {type(one) for one in outcomes if one is not None}
-    if engine_kind == "weak" and Unavailable in others:
-        return done <= 1 and others <= {Conflict, Unavailable}
-    return done == 1 and others == {Conflict}
+def one_did(outcomes: list[Any]) -> bool:
+    """Whether one did it and the others met a conflict."""
+    return [type(one) for one in outcomes if one is not None] == [Conflict] * (len(outcomes) - 1)

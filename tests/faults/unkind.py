@@ -33,6 +33,7 @@ WRITES = (
 )
 READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 MARKER = "~page~"
+RACER = "racer"  # what a thread is called of which no message is lost
 
 Item = dict[str, Any]  # attribute values as they travel: {"PK": {"S": "..."}}
 ItemKey = tuple[str, str]
@@ -138,6 +139,8 @@ class Faults:
         return None
 
     def _lose(self, request: Any, rate: float, error: Callable[..., Exception], what: str) -> None:
+        if threading.current_thread().name == RACER:
+            return  # what was lost depends on who was first: no seed repeats it, no test can say what is right
         if not getattr(self.row, "lost", False) and self._happens(rate, what):
             self.row.lost = True
             raise error(endpoint_url=request.url)

@@ -165,10 +165,10 @@ def test_its_use_is_noted():
     assert two_factor.get("ada").passkeys == (replace(passkey(), sign_count=7, used_at=NOW),)
 
 
-def test_of_ten_who_use_an_answer_at_the_same_moment_one_does(engine_kind: str):
+def test_of_ten_who_use_an_answer_at_the_same_moment_one_does():
     factor = with_some(1)
     used = passkeys.by_passkey(factor, passkey(), sign_count=0, challenge="same", now=NOW)
-    assert one_did(at_once(*[partial(two_factor.use, used)] * 10), engine_kind)
+    assert one_did(at_once(*[partial(two_factor.use, used)] * 10))
 
 
 def test_of_ten_uses_of_a_key_that_counts_from_the_same_number_one_is_taken():

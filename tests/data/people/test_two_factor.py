@@ -97,18 +97,18 @@ def test_a_code_is_good_once_and_none_before_it_is(step: int):
         two_factor.use(two_factor.by_code(two_factor.get("ada"), step))
 
 
-def test_of_ten_who_use_a_code_at_the_same_moment_one_does(engine_kind: str):
+def test_of_ten_who_use_a_code_at_the_same_moment_one_does():
     turned_on()
     factor = two_factor.get("ada")
-    assert one_did(at_once(*[partial(two_factor.use, two_factor.by_code(factor, 101))] * 10), engine_kind)
+    assert one_did(at_once(*[partial(two_factor.use, two_factor.by_code(factor, 101))] * 10))
 
 
-def test_of_those_who_seal_a_secret_again_at_the_same_moment_one_does_and_its_code_is_used(engine_kind: str):
+def test_of_those_who_seal_a_secret_again_at_the_same_moment_one_does_and_its_code_is_used():
     turned_on()
     factor = two_factor.get("ada")
     uses = [two_factor.sealing(two_factor.by_code(factor, 101 + n), factor, f"sealed {n}") for n in range(5)]
     outcomes = at_once(*[partial(two_factor.use, used) for used in uses])
-    assert one_did(outcomes, engine_kind)
+    assert one_did(outcomes)
     (sealed,) = measured(two_factor.get_many)(["ada", "bob"])
     number = sealed.last_step - 101
     assert sealed.secret == f"sealed {number}"
