@@ -128,7 +128,9 @@ def run(
         worked = False
         check_parts(parts)
         if not site_switch.of_process.lets_work():
-            if site_switch.of_process.known.is_copy and not says_so:
+            if not site_switch.of_process.known.is_copy:
+                logger.warning("worker_waits", reason=str(Unavailable()))
+            elif not says_so:
                 logger.warning("worker_rests", reason=site_switch.COPY_RESTS)
                 says_so = True
             stop.wait(IDLE_SECONDS)

@@ -160,7 +160,10 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
     assert next(answers, None) is None
 
 
-def test_on_a_copy_a_worker_does_nothing_and_says_why_once(monkeypatch, caplog):
+@pytest.fixture
+def stop_at_the_third_wait(monkeypatch) -> threading.Event:
+    """Ends a worker that does nothing, and may do nothing."""
+
     class Stop(threading.Event):
         waits = 0
 
@@ -171,10 +174,27 @@ def test_on_a_copy_a_worker_does_nothing_and_says_why_once(monkeypatch, caplog):
     monkeypatch.setattr(loop, "run_next", None)
     monkeypatch.setattr(alarms, "EVERY", timedelta(0))
     monkeypatch.setattr(alarms, "check", None)
+    return Stop()
+
+
+def test_on_a_copy_a_worker_does_nothing_and_says_why_once(stop_at_the_third_wait, caplog):
     site_switch.of_process.keep(SiteSwitch("copy"))
-    loop.run(Stop(), expire=True, clock=lambda: NOW)
-    (line,) = [one.getMessage() for one in caplog.records if "worker_rests" in one.getMessage()]
+    loop.run(stop_at_the_third_wait, expire=True, clock=lambda: NOW)
+    (line,) = [one.getMessage() for one in caplog.records]
+    assert "worker_rests" in line
     assert "switch_site open" in line
+
+
+def test_a_worker_that_cannot_read_whether_this_is_a_copy_does_nothing_and_says_so(
+    stop_at_the_third_wait, monkeypatch, caplog
+):
+    def unavailable():
+        raise errors.Unavailable()
+
+    monkeypatch.setattr(site_switch, "read", unavailable)
+    site_switch.of_process = site_switch.KnownSwitch()
+    loop.run(stop_at_the_third_wait, expire=True, clock=lambda: NOW)
+    assert ["worker_waits" in one.getMessage() for one in caplog.records] == [True] * 3
 
 
 def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatch):
