@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
@@ -20,12 +21,20 @@ View = Callable[..., HttpResponseBase]
 
 
 def signed_in(view: View) -> View:
-    """Send visitors to the sign-in page and back afterwards; keep the page out of every shared cache."""
+    """Send visitors to the sign-in page and back afterwards; keep the page out of every shared cache.
+
+    A form that is sent after the session has ended is kept: signing in goes on with it. htmx is told to show that.
+    """
 
     @wraps(view)
     def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return to_sign_in(request)
+            if htmx := _htmx(request):
+                return render(request, "401.html", {"back": htmx.current_url_abs_path or ""}, status=401)
+            if request.method != "POST":
+                return to_sign_in(request)
+            if question := ask_to_sign_in(request, now=timezone.now()):
+                return question
         response = view(request, *args, **kwargs)
         patch_cache_control(response, private=True, no_store=True)
         return response
@@ -35,10 +44,7 @@ def signed_in(view: View) -> View:
 
 
 def role(*names: str) -> Callable[[View], View]:
-    """Let in users with one of some roles; others get 403, visitors the sign-in page.
-
-    A form that is sent after the session has ended is kept: signing in goes on with it.
-    """
+    """Let in users with one of some roles; others get 403, visitors what `signed_in` gives them."""
     if not names or not set(names) <= set(ROLES):
         raise ValueError(f"Roles are {', '.join(ROLES)}, not {', '.join(names) or 'none'}.")
 
@@ -52,15 +58,7 @@ def role(*names: str) -> Callable[[View], View]:
                 return to_set_up(request)
             return view(request, *args, **kwargs)
 
-        entered = signed_in(with_role)
-
-        @wraps(view)
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            ended = not request.user.is_authenticated and request.method == "POST" and not _htmx(request)
-            if ended and (question := ask_to_sign_in(request, now=timezone.now())):
-                return question
-            return entered(request, *args, **kwargs)
-
+        checked = signed_in(with_role)
         checked.required_roles = frozenset(names)  # type: ignore[attr-defined]
         return checked
 

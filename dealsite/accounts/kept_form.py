@@ -20,14 +20,20 @@ SECRETS = ("password", "old_password", "code", "number", "secret", "half", "pass
 
 
 def ask(
-    request: HttpRequest, template: str, form: forms.Form, *, error: TooManyRequests | None = None
+    request: HttpRequest,
+    template: str,
+    form: forms.Form,
+    *,
+    error: TooManyRequests | None = None,
+    without_secrets: bool = False,
 ) -> HttpResponse:
     """Return the page that asks, with the form that was sent kept in it: 401, or 429 after too many tries."""
     status, name, value = 401, "WWW-Authenticate", "Form"
     if error:
         form.add_error(None, str(error))
         status, name, value = error.status, "Retry-After", str(error.retry_after)
-    response = render(request, template, kept_of(request) | {"form": form}, status=status)
+    kept = kept_of(request, without_secrets=without_secrets)
+    response = render(request, template, kept | {"form": form}, status=status)
     response[name] = value
     patch_cache_control(response, private=True, no_store=True)
     return response

@@ -1,84 +1,18 @@
-"""Signing in again in the middle of something: in a dialog over the page one works on, which stays as it is, or by a
-page that keeps the form which came when the session had ended, and goes on with it."""
+"""Signing in again in the middle of something: a page keeps the form that came after the session had ended, and goes on
+with it."""
 
 from datetime import datetime
 
-from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import get_token
-from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import cookies, kept_form, second_factor
-from dealsite.accounts.forms import (
-    CodeAgainForm,
-    CodeForm,
-    SignInAgainForm,
-    SignInForm,
-    form_page,
-    refused_page,
-)
+from dealsite.accounts.forms import CodeAgainForm, CodeForm, SignInAgainForm, SignInForm
 from dealsite.accounts.locales import UserZone
 from dealsite.accounts.requests import SignedIn
-from dealsite.accounts.sign_in import (
-    CODE,
-    PASSKEY,
-    PASSWORD,
-    begin,
-    enter,
-    half_of,
-    half_signed_in,
-    user_of_form,
-)
+from dealsite.accounts.sign_in import CODE, PASSKEY, PASSWORD, begin, half_of, half_signed_in, user_of_form
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import TooManyRequests
-from dealsite.web.pages import CLOSED, open_while, part
-
-DIALOG, PAGE = "accounts/_sign_in_here.html", "accounts/ended_session.html"
-MOST_CHARACTERS = 254
-IDS = "here_%s"  # the page has forms of its own
-
-
-@part("none")
-@open_while(*CLOSED)
-@never_cache
-@require_safe
-def session(request: HttpRequest) -> HttpResponse:
-    """Say whether somebody is signed in: 204, else 401."""
-    return HttpResponse(status=204 if request.user.is_authenticated else 401)
-
-
-@part("none")
-@open_while(*CLOSED)
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def sign_in_here(request: HttpRequest) -> HttpResponse:
-    """The form of the dialog: password, then the code where there is a second factor; answers with a new token."""
-    now, is_code = timezone.now(), "code" in request.POST
-    if request.method != "POST":
-        name = request.GET.get("name", "")[:MOST_CHARACTERS]  # of whoever the page was made for
-        return _dialog(request, SignInForm(initial={"name": name}, auto_id=IDS))
-    half = half_signed_in(cookies.HALF.read(request)) if is_code else None
-    if is_code and half is None:
-        return _dialog(request, SignInForm(auto_id=IDS))
-    form: CodeForm | SignInForm = (CodeForm if is_code else SignInForm)(request.POST, auto_id=IDS)
-    try:
-        user = _user_of(request, form, half, now)
-    except TooManyRequests as error:
-        return refused_page(request, DIALOG, form, error, is_code=is_code)
-    if user is None:
-        return _dialog(request, form, 422)
-    if user.two_factor and not is_code and not form.by_passkey:
-        response = _dialog(request, CodeForm(auto_id=IDS))
-        cookies.HALF.set(response, half_of(user))
-        return response
-    # Start the session as signing in does, and hand out the token that goes with it.
-    entered = enter(request, user, "/", how=_how(form), now=now)
-    response = render(request, DIALOG, {"token": get_token(request)})
-    response.cookies.update(entered.cookies)
-    return response
 
 
 def ask_to_sign_in(request: HttpRequest, *, now: datetime) -> HttpResponse | None:
@@ -90,16 +24,16 @@ def ask_to_sign_in(request: HttpRequest, *, now: datetime) -> HttpResponse | Non
     form: CodeForm | SignInForm = CodeAgainForm(request.POST) if is_code else _sign_in_form(request)
     half = half_signed_in(cookies.HALF.unsign(request.POST[form.add_prefix("half")])) if is_code else None
     if is_code and half is None:
-        return kept_form.ask(request, PAGE, SignInAgainForm())
+        return _ask(request, SignInAgainForm())
     try:
         user = _user_of(request, form, half, now)
     except TooManyRequests as error:
-        return kept_form.ask(request, PAGE, _sign_in_form(request), error=error)
+        return _ask(request, _sign_in_form(request), error=error)
     if user is None:
-        return kept_form.ask(request, PAGE, form)
+        return _ask(request, form)
     if user.two_factor and not is_code and not form.by_passkey:
         sealed = cookies.HALF.sign(half_of(user))
-        return kept_form.ask(request, PAGE, CodeAgainForm(initial={"half": sealed}))
+        return _ask(request, CodeAgainForm(initial={"half": sealed}))
     # The middleware sets the session's cookies on whatever the answer will be.
     started, *begun = begin(request, user, how=_how(form), now=now)
     request.visit.begun = (user.username, *begun)  # type: ignore[attr-defined]
@@ -126,8 +60,11 @@ def _how(form: CodeForm | SignInForm) -> str:
     return PASSKEY if form.by_passkey else PASSWORD
 
 
-def _dialog(request: HttpRequest, form: forms.Form, status: int = 200) -> HttpResponse:
-    return form_page(request, DIALOG, form, status, is_code=isinstance(form, CodeForm))
+def _ask(
+    request: HttpRequest, form: CodeForm | SignInForm, error: TooManyRequests | None = None
+) -> HttpResponse:
+    template = "accounts/ended_session.html"
+    return kept_form.ask(request, template, form, error=error, without_secrets=True)
 
 
 def _sign_in_form(request: HttpRequest) -> SignInAgainForm:

@@ -10,7 +10,6 @@ from dealsite.accounts import (
     profile,
     sessions,
     sign_in,
-    sign_in_again,
     two_factor,
 )
 
@@ -19,8 +18,6 @@ urlpatterns = [
     path("sign-up/", sign_in.sign_up, name="sign_up"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/code/", sign_in.sign_in_code, name="sign_in_code"),
-    path("sign-in/here/", sign_in_again.sign_in_here, name="sign_in_here"),
-    path("session/", sign_in_again.session, name="session"),
     path("sign-out/", sign_in.sign_out, name="sign_out"),
     path("profile/", profile.edit_profile, name="edit_profile"),
     path("password/", password.change_password, name="change_password"),

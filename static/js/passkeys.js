@@ -4,10 +4,8 @@ Without this script, or in a browser without passkeys, the buttons stay hidden, 
 (() => {
   if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) return;
 
-  const show = () => {
-    for (const part of document.querySelectorAll("[data-passkey], [data-needs-passkeys]")) part.hidden = false;
-    for (const part of document.querySelectorAll("[data-without-passkeys]")) part.hidden = true;
-  };
+  for (const part of document.querySelectorAll("[data-passkey], [data-needs-passkeys]")) part.hidden = false;
+  for (const part of document.querySelectorAll("[data-without-passkeys]")) part.hidden = true;
 
   const sign = async (part) => {
     const answer = await fetch(part.dataset.passkey, { cache: "no-store", credentials: "same-origin" });
@@ -36,7 +34,4 @@ Without this script, or in a browser without passkeys, the buttons stay hidden, 
       button.focus();
     }
   });
-
-  document.addEventListener("htmx:afterSettle", show);
-  show();
 })();

@@ -1,4 +1,4 @@
-"""A form of the CMS that comes after the session has ended is kept: signing in goes on with it."""
+"""A form that comes after the session has ended is kept: signing in goes on with it."""
 
 from __future__ import annotations
 
@@ -148,11 +148,15 @@ def test_a_form_from_elsewhere_is_refused_before_anybody_is_asked(eve: User):
     assert not is_there()
 
 
-def test_htmx_is_led_to_the_sign_in_page(ended: Client):
-    answer = ended.post("/cms/deals/preview/", {"description": "x"}, headers={"HX-Request": "true"})
-    assert answer["HX-Redirect"].startswith("/account/sign-in/")
+def test_htmx_is_told_what_to_show_over_the_page(ended: Client):
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/cms/deals/?q=a&b"}
+    answer = ended.post("/cms/deals/preview/", {"description": "x"}, headers=headers)
+    assert answer.status_code == 401
+    page = answer.content.decode()
+    assert 'id="error"' in page
+    assert 'href="/account/sign-in/?next=/cms/deals/%3Fq%3Da%26b"' in page
 
 
-def test_passwords_of_account_pages_are_not_carried_in_a_page(ended: Client):
-    answer = ended.post("/account/password/", {"old_password": "secret", "password": "new secret"})
-    assert answer.status_code == 302
+def test_what_was_secret_is_not_carried_in_a_page(ended: Client):
+    page = ended.post("/account/password/", {"old_password": "secret", "password": "new secret"})
+    assert (page.status_code, page.context["kept"]) == (401, [])

@@ -25,7 +25,7 @@ ADD, REMOVE, OPTIONS = (
     "/account/two-factor/passkeys/remove/",
     "/account/passkey/",
 )
-SIGN_IN, CODE, HERE = "/account/sign-in/", "/account/sign-in/code/", "/account/sign-in/here/"
+SIGN_IN, CODE = "/account/sign-in/", "/account/sign-in/code/"
 ACCOUNT, SECURITY = "/account/", "/account/two-factor/"
 DID_NOT_WORK = b"This passkey did not work."
 
@@ -329,17 +329,6 @@ def test_a_suspended_user_does_not_come_in_by_passkey(with_passkey: Client, devi
 
 
 # Elsewhere
-
-
-def test_the_dialog_takes_a_passkey_in_either_step(with_passkey: Client, device: Authenticator):
-    browser = Client()
-    assert b"data-signed-in" in come_in(browser, device.sign(ask(browser)), HERE).content
-    assert is_in(browser)
-    browser = Client()
-    browser.post(HERE, {"name": "ada", "password": PASSWORD})
-    done = browser.post(HERE, {"code": "", "passkey": device.sign(ask(browser))})
-    assert b"data-signed-in" in done.content
-    assert is_in(browser)
 
 
 @pytest.fixture

@@ -171,16 +171,6 @@ def test_a_page_that_needs_a_user_leads_to_the_sign_in_page_and_back(browser: Cl
     assert answer["Location"] == "/account/sign-in/?next=%2Faccount%2Fsessions%2F%3Fx%3D1"
     page = browser.get(answer["Location"]).content
     assert b'name="next" value="/account/sessions/?x=1"' in page
-    assert browser.post("/account/sessions/end/")["Location"] == "/account/sign-in/"
-
-
-def test_a_part_of_a_page_leads_the_whole_page_to_the_sign_in_page(browser: Client):
-    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/cms/deals/?state=draft"}
-    answer = browser.get("/account/sessions/", headers=headers)
-    assert (answer.status_code, answer["HX-Redirect"]) == (
-        200,
-        "/account/sign-in/?next=%2Fcms%2Fdeals%2F%3Fstate%3Ddraft",
-    )
 
 
 # Throttles

@@ -195,25 +195,6 @@ def test_a_code_of_the_step_before_is_taken(app: App, clock: Any):
     assert step_two(browser, app.code(timezone.now(), -1)).status_code == 302
 
 
-def test_the_dialog_over_a_page_asks_for_the_code_too(app: App):
-    browser, here = Client(), "/account/sign-in/here/"
-    page = browser.post(here, {"name": "ada", "password": PASSWORD}).content.decode()
-    assert 'name="code"' in page
-    assert "data-signed-in" not in page
-    assert browser.get("/account/session/").status_code == 401
-    assert browser.post(here, {"code": "000000"}).status_code == 422
-    assert browser.get("/account/session/").status_code == 401
-    assert "data-signed-in" in browser.post(here, {"code": app.code(timezone.now())}).content.decode()
-    assert browser.get("/account/session/").status_code == 204
-
-
-def test_a_code_alone_signs_nobody_in_at_the_dialog(app: App):
-    browser = Client()
-    page = browser.post("/account/sign-in/here/", {"code": app.code(timezone.now())}).content.decode()
-    assert 'name="password"' in page
-    assert browser.get("/account/session/").status_code == 401
-
-
 def test_a_code_signs_in_once(app: App):
     code = app.code(timezone.now())
     first, second = Client(), Client()

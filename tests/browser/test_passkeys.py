@@ -88,30 +88,6 @@ def test_a_passkey_is_added_and_signs_in_and_confirms(visitor: Page, monkeypatch
 
 
 @pytest.mark.sample(quick=0, whole=3)
-def test_the_dialog_over_a_page_takes_a_passkey(visitor: Page, monkeypatch: pytest.MonkeyPatch):
-    page = visitor
-    make_user("ada", roles=["editor"])
-    page.goto("/account/sign-in/")
-    sign_in_by_form(page, "ada")
-    page.goto("/account/two-factor/passkeys/add/")
-    page.get_by_label("Current password").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Create the passkey").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
-    page.goto("/cms/")
-    page.context.clear_cookies()
-    page.evaluate("document.getElementById('sign-in-here').showModal()")
-    page.evaluate(
-        "htmx.ajax('GET', '/account/sign-in/here/', {target: '#sign-in-here-form', swap: 'innerHTML'})"
-    )
-    page.get_by_role("button", name="Use a passkey instead").click()
-    expect(page.locator("#sign-in-here")).to_be_hidden()
-    page.goto("/cms/")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert "/sign-in" not in page.url
-
-
-@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_or_at_an_ip_address_no_passkey_is_offered(site: str, window: Callable[..., Page]):
     make_user("ada")
     for script in (True, False):

@@ -148,7 +148,6 @@ FORMS: dict[str, Form] = {
     ),
     "sign_in": Form(of(name=SHOPPER, password=PASSWORD), VISITOR),
     "sign_in_code": Form(half_way, VISITOR),
-    "sign_in_here": Form(of(name=SHOPPER, password=PASSWORD), VISITOR),
     "sign_out": Form(of(), SHOPPER),
     "edit_profile": Form(filled_in("/account/profile/", name="Ada Ash")),
     "change_password": Form(of(old_password=PASSWORD, password=NEW)),

@@ -179,10 +179,7 @@ def test_a_page_is_open_to_whom_its_decorators_name_and_shut_to_all_others(visit
                 wrong.append((address, answer.status_code))
             continue
         sent = answer_of(browser, address, "post").status_code
-        if visitor:
-            refused = (answer.status_code, sent) == (403, 403)
-        else:  # a form of the CMS is kept, and goes on after signing in in its place
-            refused = to_sign_in and sent == (401 if route.roles else 302)
-        if not refused:
+        # A visitor's form is kept, and goes on after signing in in its place.
+        if not ((answer.status_code, sent) == (403, 403) if visitor else to_sign_in and sent == 401):
             wrong.append((address, answer.status_code, sent))
     assert wrong == []

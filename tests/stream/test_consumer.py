@@ -155,7 +155,7 @@ def test_who_was_away_longer_than_records_are_kept_builds_anew(stream, copy, mon
     stream.changes.clear()
     stream.parts[0][1].clear()  # as if trimmed
     stream.table[("K#9", "X")] = {"PK": "K#9", "SK": "X", "type": "Thing", "value": 1}
-    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: list(stream.table.values()))
     again = Copy(copy.folder)
     consumer = opened(again, stream, clock=lambda: NOW + away)
     drained(consumer)
@@ -168,7 +168,7 @@ def test_another_tables_checkpoint_is_no_checkpoint(stream, copy, monkeypatch):
     copy.build([], Checkpoint("arn:other", NOW, {"shard-0": f"{99:040d}"}))
     copy.swap()
     write(stream, 1)
-    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: list(stream.table.values()))
     consumer = opened(copy, stream, clock=clock)
     assert consumer.checkpoint.stream == "arn:fake"
     assert copy.items == expected(stream)
@@ -176,7 +176,7 @@ def test_another_tables_checkpoint_is_no_checkpoint(stream, copy, monkeypatch):
 
 def test_one_consumer_at_a_time_and_it_makes_room_when_asked(stream, copy, monkeypatch):
     monkeypatch.setattr(Stream, "of_table", lambda: stream)
-    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: list(stream.table.values()))
     monkeypatch.setattr(consumers, "TURN_SECONDS", 0.01)
     monkeypatch.setattr(consumers, "IDLE_SECONDS", 0.001)
     stop = threading.Event()
@@ -199,7 +199,7 @@ def test_one_consumer_at_a_time_and_it_makes_room_when_asked(stream, copy, monke
 
 def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(stream, copy, monkeypatch):
     monkeypatch.setattr(Stream, "of_table", lambda: stream)
-    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: list(stream.table.values()))
     for name in ("TURN_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(consumers, name, 0.001)
     troubles = iter([ZeroDivisionError(), Lost()])
@@ -235,7 +235,7 @@ def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(st
 
 def test_a_consumer_waits_for_a_place_to_lock(stream, copy, monkeypatch):
     monkeypatch.setattr(Stream, "of_table", lambda: stream)
-    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: list(stream.table.values()))
     monkeypatch.setattr(consumers, "TURN_SECONDS", 0.01)
     copy.folder.write_text("in the way")
     stop = threading.Event()

@@ -53,7 +53,7 @@ class Picky(Copy):
 def stream(monkeypatch):
     stream = FakeStream()
     monkeypatch.setattr(Stream, "of_table", lambda: stream)
-    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(stream.table.values()))
+    monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: list(stream.table.values()))
     for name in ("TURN_SECONDS", "IDLE_SECONDS", "CHECK_SECONDS"):
         monkeypatch.setattr(consumers, name, 0.001)
     for name in ("FIRST_SECONDS", "MOST_SECONDS", "AWAY_SECONDS"):

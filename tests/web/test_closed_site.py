@@ -74,7 +74,7 @@ def test_these_views_work_whatever_the_switch_says():
     always = {name for name, route in ROUTES.items() if getattr(route.view, "open_while", ()) == set(CLOSED)}
     assert always == {
         *("healthz", "readyz", "metrics", "media", "cms_switch_site"),
-        *("sign_in", "sign_in_code", "sign_in_here", "session", "passkey_options", "sign_out"),
+        *("sign_in", "sign_in_code", "passkey_options", "sign_out"),
     }
     read_only = {name for name, route in ROUTES.items() if getattr(route.view, "open_while", ())} - always
     # They note nothing that outlives a minute.

@@ -96,7 +96,7 @@
     sending = true;
     try {
       const answer = await request({ signal: AbortSignal.timeout(PATIENCE) });
-      if (answer.headers.has("HX-Redirect")) stop(status.dataset.ended);
+      if (answer.status === 401) stop(status.dataset.ended);
       else if (answer.status >= 500 || answer.status === 429) again();
       else if (!(answer.headers.get("Content-Type") ?? "").includes("json")) stop(status.dataset.refused);
       else await note(answer, body);
@@ -119,12 +119,6 @@
     if (event.submitter?.formTarget !== "_blank") leaving = true;
   });
   window.addEventListener("pageshow", () => { leaving = false; });
-  document.addEventListener("signed-in", () => {
-    leaving = false;
-    stopped = form.dataset.autosave === "";
-    say("");
-    soon(0);
-  });
   window.addEventListener("beforeunload", (event) => {
     if (leaving || !isChanged()) return;
     if (isOn() && !failed && !sending && typed().length < MOST_WHILE_LEAVING) {

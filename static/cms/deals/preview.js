@@ -50,7 +50,7 @@
         headers: { "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded" },
         signal: mine.signal,
       });
-      if (answer.headers.has("HX-Redirect")) {
+      if (answer.status === 401) {
         say(panel.dataset.ended);
         return;
       }
@@ -160,7 +160,6 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && panel.classList.contains("preview-over")) close();
   });
-  document.addEventListener("signed-in", () => soon(0));
   document.addEventListener("click", () => setTimeout(light)); // the page's own theme may have changed
   new ResizeObserver(fit).observe(stage);
   const begin = () => arrange(wide.matches && remembered("closed") !== "yes");

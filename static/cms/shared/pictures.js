@@ -87,7 +87,6 @@
     progressOf(event.target).hidden = true;
     const box = event.target.closest("[data-picture]");
     const { xhr } = event.detail;
-    if (xhr.getResponseHeader("HX-Redirect")) return; // the session has ended: once it goes on, so does this
     if (xhr.status === 200 || xhr.status === 422) event.target.value = "";
     else fail(box, box.querySelector("[data-picture-drop]").dataset.notSent);
   });

@@ -11,13 +11,15 @@ from django.core import mail, signing
 from django.test import Client
 from django.utils import timezone
 
+from dealsite.accounts.passwords import hashed
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.order import saved_details
-from dealsite.data.people import messages
+from dealsite.data.people import messages, passwords, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
 from shopping.checkout.checkout import SALT
+from tests.accounts.conftest import PASSWORD
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
 from tests.shopping.shoppers import ADDRESS, CARD, checkout_form, fill_cart, make_shopper, place
@@ -73,6 +75,19 @@ def test_what_is_shown_is_ordered(ada: Client):
         "1 High Street",
     ):
         assert text in page
+
+
+def test_an_order_that_is_sent_after_the_session_has_ended_is_kept_until_one_has_signed_in(ada: Client):
+    fill_cart("ada")
+    sent = checkout_form(ada, plan="3")
+    passwords.change(users.get("ada"), password=hashed(PASSWORD), now=NOW)  # which ends all sessions
+    page = ada.post("/checkout/", sent)
+    assert (page.status_code, placed()) == (401, [])
+    assert dict(page.context["kept"]) == sent
+    answer = ada.post("/checkout/", sent | {"proof-name": "ada", "proof-password": PASSWORD})
+    (order,) = placed()
+    assert answer["Location"] == f"/checkout/{order.id}/done/"
+    assert order.plan == 3
 
 
 def test_an_order_of_a_user_whose_address_is_not_confirmed_goes_to_their_messages_only():
