@@ -33,7 +33,6 @@ from dealsite.data.jobs import heartbeats, job_actions, jobs
 from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RESTORE_DRILL, RETENTION
 from dealsite.data.jobs.exports import DELETE_EXPORT
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
-from dealsite.data.people.my_data import DELETE_MY_DATA, MY_DATA
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.text import stored_words
 from dealsite.text.lazy import Text
@@ -54,8 +53,6 @@ KINDS = {
     SET_PLANNED: gettext_lazy("Planned featured list"),
     EXPORT: gettext_lazy("File for the back office"),
     DELETE_EXPORT: gettext_lazy("Deletion of a file"),
-    MY_DATA: gettext_lazy("File of a user's own data"),
-    DELETE_MY_DATA: gettext_lazy("Deletion of such a file"),
     jobs.CHECK_IMPORT: gettext_lazy("Check of an import"),
     jobs.RUN_IMPORT: gettext_lazy("Import of deals"),
     DELETE_IMPORT: gettext_lazy("Deletion of an import's files"),

@@ -1,17 +1,10 @@
-"""My data: all that is stored about who is signed in, as a file, and what of it stays when the account is deleted."""
+"""My data: all that is stored about who is signed in, as JSON, and what of it stays when the account is deleted."""
 
-from datetime import timedelta
-
-from django.conf import settings
-from django.contrib import messages
-from django.core.files.storage import storages
-from django.http import FileResponse, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
@@ -21,10 +14,8 @@ from dealsite.accounts.security_log import note
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.personal import Stays
 from dealsite.data.people import my_data as stored
-from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import new_ulid
 from dealsite.text.lazy import Text
-from dealsite.web.pages import action, page
+from dealsite.web.pages import page
 
 STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that it stays: what does, and why
     "name": (
@@ -50,48 +41,20 @@ STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that i
 }
 
 
-@page("1 get")
+@page("none")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 @fresh
 def my_data(request: UserRequest) -> HttpResponse:
-    """Have a file of all that is stored about the user written, for who has just given their password."""
+    """Say what there is, or answer with all that is stored about the user, for who has just given their password."""
+    if request.method != "POST":
+        return render(request, "accounts/my_data.html", {"stays": what_stays()})
     username, now = request.user.username, timezone.now()
-    if request.method == "POST":
-        limits.count_use(request, "my-data", now=now)
-        stored.request(username, job_id=new_ulid(now), now=now)
-        note(request, "export_asked", username=username, detail="my data")
-        messages.success(
-            request, _("The file of your data is being written. It appears here when it is ready.")
-        )
-        return HttpResponseRedirect(reverse("my_data"))
-    context = {
-        "file": stored.newest(username, now=now),
-        "hours": stored.KEPT // timedelta(hours=1),
-        "stays": what_stays(),
-        "sends_mail": settings.DEALSITE_SENDS_MAIL and request.user.account.email,
-    }
-    return render(request, "accounts/my_data.html", context)
-
-
-@action
-@signed_in
-@require_POST
-@fresh
-def download_my_data(request: UserRequest) -> HttpResponseBase:
-    """The file of their own data, for who has just given their password."""
-    username, now = request.user.username, timezone.now()
-    job = stored.newest(username, now=now).job
-    if job is None or job.state != "done":
-        raise NotFound(_("This file is not ready yet."))
-    try:
-        file = storages["private"].open(stored.file_name(job.id))
-    except FileNotFoundError:
-        raise NotFound(_("This file is gone.")) from None
-    note(request, "export_asked", username=username, detail="my data, downloaded")
-    name = f"my-data-{job.created_at:%Y-%m-%d}.zip"
-    response = FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
-    response["X-Content-Type-Options"] = "nosniff"
+    limits.count_use(request, "my-data", now=now)
+    file, _ = stored.as_json(username, now=now)
+    note(request, "export_asked", username=username, detail="my data")
+    response = HttpResponse(file, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="my-data-{now:%Y-%m-%d}.json"'
     return response
 
 

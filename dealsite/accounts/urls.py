@@ -43,6 +43,5 @@ urlpatterns = [
     path("two-factor/passkeys/remove/", own_passkeys.remove_passkey, name="remove_passkey"),
     path("passkey/", own_passkeys.passkey_options, name="passkey_options"),
     path("my-data/", my_data.my_data, name="my_data"),
-    path("my-data/file/", my_data.download_my_data, name="download_my_data"),
     path("delete/", profile.delete_account, name="delete_account"),
 ]

@@ -46,10 +46,17 @@ from dealsite.worker import (
     imports,
     links,
     mails,
-    my_data,
     nightly,
     schedule,
 )
+
+GONE = ("my_data", "delete_my_data")  # kinds of jobs that earlier releases made
+
+
+def no_longer_done(job: jobs.Job, now: datetime) -> None:
+    """Cancel a job that an earlier release made."""
+    raise jobs.Cancelled("This release no longer does this.")
+
 
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
@@ -67,9 +74,9 @@ HANDLERS: dict[str, jobs.Handler] = {
     **renditions.HANDLERS,
     **links.HANDLERS,
     **nightly.HANDLERS,
-    **my_data.HANDLERS,
+    **dict.fromkeys(GONE, no_longer_done),
 }
-OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS, *my_data.HANDLERS}  # once done, they name nobody any more
+OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once done, they name nobody any more
 PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 EXPIRE_EVERY = timedelta(hours=1)

@@ -36,7 +36,6 @@ SUBJECTS = {
     "recovery_code_used": gettext_lazy("A recovery code was used"),
     "passkey_added": gettext_lazy("A passkey was added"),
     "passkey_removed": gettext_lazy("A passkey was removed"),
-    "my_data": gettext_lazy("Your data are ready"),
     "new_device": gettext_lazy("A new sign-in to your account"),
     orders.PLACED: gettext_lazy("Your order"),
     orders.SHIPPED: gettext_lazy("Your order is on its way"),

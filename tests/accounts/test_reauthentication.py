@@ -203,7 +203,6 @@ def test_these_pages_ask_for_the_password():
         "end_other_sessions",
         "end_session",
         "my_data",
-        "download_my_data",
         "cms_new_message",
         "cms_purge",
         "cms_refund_payment",

@@ -278,7 +278,6 @@ LEFT_OUT = {
     "begin_card": "leads to the gateway",
     "add_passkey": "needs an authenticator: tests/accounts/test_passkeys.py",
     "remove_passkey": "needs an authenticator: tests/accounts/test_passkeys.py",
-    "download_my_data": "stores a line of the security log; needs a file: tests/accounts/test_my_data.py",
     "accept_changes": "changes what is seen alone",
     "cms_preview_deal": "shows, and stores nothing",
     "cms_preview_featured": "shows, and stores nothing",

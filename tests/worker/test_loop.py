@@ -160,6 +160,12 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
     assert next(answers, None) is None
 
 
+def test_a_job_of_an_earlier_release_is_cancelled():
+    job_id = add_job(loop.GONE[0])
+    assert loop.run_next(now=NOW)
+    assert jobs.get(job_id).state == "cancelled"
+
+
 @pytest.fixture
 def stop_at_the_third_wait(monkeypatch) -> threading.Event:
     """Ends a worker that does nothing, and may do nothing."""

@@ -96,7 +96,6 @@ PROFILE = Entity(
         "version": Whole(least=1, about="counts changes of both"),
         "address": Map(TYPED_ADDRESS, personal=True, optional=True, about="where the last order went"),
         "card": Map(CARD, optional=True, about="pays for the next order"),
-        "my_data": Ulid(optional=True, about="the job that wrote a file of all that is theirs, last"),
     },
 )
 

@@ -103,22 +103,3 @@ def _own(shape: Shape, item: Item, names: Collection[str], *, is_theirs: bool) -
         else:
             kept[name] = value
     return kept
-
-
-def columns(shape: Shape, before: str = "") -> Iterator[str]:
-    """Yield the paths of what may be shown of an item, for a table: a column each; a list is one."""
-    for name, kind in shape.items():
-        if kind.secret:
-            continue
-        if isinstance(kind, Map):
-            yield from columns(kind.shape, f"{before}{name}.")
-        else:
-            yield f"{before}{name}"
-
-
-def cell(item: Mapping[str, Any], path: str) -> Any:
-    """Return what stands at a path of an item, None for nothing."""
-    value: Any = item
-    for step in path.split("."):
-        value = value.get(step) if isinstance(value, dict) else None
-    return value

@@ -32,11 +32,8 @@ BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many de
 PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
 NOTICE, ORDER_NOTICE, PAYMENT_NOTICE = "account_notice", "order_notice", "payment_notice"
 PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED = "password_reset_mail", "confirmation_mail", "email_changed_mail"
-MY_DATA = "my_data"  # writes a file of all that is stored about a person
 # They tell a person something. Nobody is harmed when one that failed goes, with the address that it was for.
-TELLING = frozenset(
-    {NOTICE, ORDER_NOTICE, PAYMENT_NOTICE, PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED, MY_DATA}
-)
+TELLING = frozenset({NOTICE, ORDER_NOTICE, PAYMENT_NOTICE, PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED})
 
 DUE = Time()
 AUDIENCE: Shape = {

@@ -1,53 +1,28 @@
 """All that is stored about a person: where it stands follows from the charts of keys and entities.
 
 Each partition that is named by a user alone is theirs; what repeats an attribute of theirs in its own key (whose an
-address is) belongs to it. A job writes the files (worker/my_data.py); the profile names the newest.
+address is) belongs to it.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
-
-from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import At
 from dealsite.data.entities.personal import is_about, mentions, own_part
-from dealsite.data.entities.work import MY_DATA as MY_DATA
-from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Job, job_write
-from dealsite.data.jobs.payloads import to_item
-from dealsite.data.people import mails, profiles
-from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item, Key
-from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import iso
 from dealsite.data.table.key_templates import Part, Template
-from dealsite.data.table.writes import Update, equals, missing
 
-KEPT = timedelta(days=1)
-DELETE_MY_DATA = "delete_my_data"  # the kind of job
 AT_ONCE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class MyDataPayload:
-    """Whose data a job writes into a file."""
-
-    username: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeletionPayload:
-    """The job whose file is deleted."""
-
-    file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,57 +33,22 @@ class OwnItem:
     attributes: Item
 
 
-@dataclass(frozen=True, slots=True)
-class MyData:
-    """The newest file that somebody asked for, by its job; None for none that is still kept."""
-
-    job: Job | None
-
-    @property
-    def kept_until(self) -> datetime | None:
-        return self.job.created_at + KEPT if self.job else None
-
-
-def file_name(job_id: str) -> str:
-    """Return where the file of a job lies in private storage."""
-    return f"my-data/{job_id}.zip"
+def as_json(username: str, *, now: datetime, everywhere: bool = False) -> tuple[str, Counter[str]]:
+    """Return all that is stored about a person as JSON, and how many items there are of each type; see `all_items`."""
+    found = list(all_items(username, everywhere=everywhere))
+    counts = Counter(one.type for one in found)
+    said = {
+        "username": username,
+        "written_at": iso(now),
+        "items": [{"type": one.type, **one.attributes} for one in found],
+        "types": {type_: ENTITIES[type_].about for type_ in sorted(counts)},
+    }
+    return json.dumps(said, ensure_ascii=False, indent=1, default=_plain), counts
 
 
-@access_pattern("the newest file of one's own data", "2 gets")
-def newest(username: str, *, now: datetime) -> MyData:
-    """Return the newest file that a user asked for, if it is still kept; NotFound for no user."""
-    job_id = _profile(username).get("my_data")
-    with suppress(NotFound):
-        if job_id and (job := jobs.get(job_id)).created_at + KEPT > now:
-            return MyData(job)
-    return MyData(None)
-
-
-@access_pattern("ask for a file of all that is stored about oneself", "1 get + 1 transaction")
-def request(username: str, *, job_id: str, now: datetime) -> None:
-    """Have a file written, and deleted a day later; Conflict while one is being written, and for a second click."""
-    seen = _profile(username).get("my_data")
-    with suppress(NotFound):
-        if seen and jobs.get(seen).state == "open":
-            raise _being_written()
-    update = Update(
-        key=keys.profile(username),
-        set={"my_data": job_id},
-        when=(equals("my_data", seen),) if seen else (missing("my_data"), equals("username", username)),
-        otherwise=_being_written(),
-    )
-    write = job_write(MY_DATA, to_item(MyDataPayload(username)), job_id=job_id, due=now)
-    delete = to_item(DeletionPayload(job_id))
-    deletion = job_write(DELETE_MY_DATA, delete, job_id=new_ulid(now), due=now + KEPT)
-    what = "asked for all that is stored about them"
-    entry = audit.entry_write(by=username, kind="user", subject=username, what=what, now=now)
-    table.transact([update, write, deletion, entry])
-
-
-@access_pattern("say that a file of one's own data is ready", "1 put")
-def tell(user: User, *, now: datetime) -> None:
-    """Have a user told by mail that the file of their data is ready."""
-    table.write(mails.notice("my_data", user, now=now))
+def _plain(value: Any) -> Any:
+    """Return what JSON has no word for: sets as lists, amounts as text."""
+    return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
 @access_pattern("note that all that is stored about a person was written to a file", "1 put")
@@ -116,17 +56,6 @@ def note_export(username: str, *, by: str, now: datetime) -> None:
     """Note in the audit log that somebody else was given all that is stored about a user."""
     what = "wrote a file of all that is stored about them"
     table.write(audit.entry_write(by=by, kind="user", subject=username, what=what, now=now))
-
-
-def _profile(username: str) -> Item:
-    item = table.get(keys.profile(username))
-    if item is None:
-        raise profiles.no_user()
-    return item
-
-
-def _being_written() -> Conflict:
-    return Conflict(gettext_lazy("The file of your data is being written already."))
 
 
 # Where it stands
@@ -162,7 +91,7 @@ def links() -> list[tuple[str, str, At, str]]:
     return found
 
 
-@access_pattern("all that is stored about a person, for a file", "1 get + 12 queries + 3 batch gets")
+@access_pattern("all that is stored about a person", "1 get + 12 queries + 3 batch gets")
 def all_items(username: str, *, everywhere: bool = False) -> Iterator[OwnItem]:
     """Yield what a person may have of each item that is stored about them, each once.
 

@@ -8,18 +8,17 @@ from dealsite.data import table
 from dealsite.data.entities.work import SITE
 from dealsite.data.people import my_data
 from dealsite.data.table.errors import DataError
-from dealsite.worker.my_data import write_zip
 
 
 class Command(BaseCommand):
     help = (
-        "Write all that is stored about a person into a zip file (JSON and CSV), for who asks by letter, "
+        "Write all that is stored about a person into a file (JSON), for who asks by letter, "
         "also after they deleted their account."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the user name")
-        parser.add_argument("--out", metavar="FILE", help="NAME-data.zip here if left out")
+        parser.add_argument("--out", metavar="FILE", help="NAME-data.json here if left out")
         parser.add_argument(
             "--everywhere",
             action="store_true",
@@ -27,13 +26,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, name: str, **options: Any) -> None:
-        path, now = Path(options["out"] or f"{name}-data.zip"), timezone.now()
+        path, now = Path(options["out"] or f"{name}-data.json"), timezone.now()
         table.be_patient()
         try:
-            items = my_data.all_items(name, everywhere=options["everywhere"])
-            with path.open("xb") as file:
+            with path.open("x", encoding="utf-8") as file:
                 path.chmod(0o600)
-                counts = write_zip(items, file, username=name, now=now)
+                text, counts = my_data.as_json(name, now=now, everywhere=options["everywhere"])
+                file.write(text)
             if not counts:
                 path.unlink()
                 raise CommandError(f"Nothing is stored about {name!r}.")

@@ -61,7 +61,6 @@ EXAMPLES: dict[str, Item] = {
                     "country": "United Kingdom",
                 },
                 "card": {"gateway": "test", "token": "test:approve", "label": "Visa ending in 4242"},
-                "my_data": ID,
             }
         ),
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,11 +14,9 @@ from dealsite.data.commerce.order import fulfilment
 from dealsite.data.commerce.payment import charging
 from dealsite.data.editing import audit, saved_views
 from dealsite.data.entities.chart import ENTITIES
-from dealsite.data.entities.personal import SOMEBODY_ELSE, columns, is_actor, own_part, who
-from dealsite.data.jobs import jobs
+from dealsite.data.entities.personal import SOMEBODY_ELSE, is_actor, own_part, who
 from dealsite.data.people import mails, messages, my_data, users
 from dealsite.data.people.messages import message_item
-from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.writes import Update
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
@@ -29,7 +26,6 @@ from tests.every_type import ORDER, copy_every_type, everything, look_in
 from tests.measuring import measured
 from tests.payments import owe
 from tests.people import make_user
-from tests.races import at_once
 from tests.shop import ADDRESS
 
 pytestmark = [pytest.mark.usefixtures("whole_table"), pytest.mark.engines("native", "local")]
@@ -97,7 +93,6 @@ def test_no_type_gives_away_a_secret():
         secret = [one for one, kind in entity.shape.items() if kind.secret]
         part = own_part(entity.shape, item, {"ann"})
         assert not part.keys() & {*secret, "PK", "SK"}, name
-        assert not set(columns(entity.shape)) & set(secret), name
         for one in secret:
             if isinstance(item.get(one), str) and item[one]:
                 assert item[one] not in repr(part), name
@@ -145,7 +140,7 @@ OWN = {("User", "mallory"): 1, ("Profile", "mallory"): 1, ("EmailGuard", "mallor
 def test_an_address_that_nobody_has_confirmed_finds_nothing():
     make_user("ann")
     make_user("mallory")
-    table.write(mails.notice("my_data", users.get("ann"), now=NOW))
+    table.write(mails.notice("two_factor_on", users.get("ann"), now=NOW))
     for key in (keys.user("mallory"), keys.profile("mallory")):
         table.write(Update(key=key, set={"pending_email": "ann@example.org"}))
     assert found_everywhere("mallory") == OWN
@@ -178,54 +173,14 @@ def test_of_nobody_there_is_nothing():
     assert list(my_data.all_items("ann", everywhere=True)) == []
 
 
-# Asking for it
-
-
-def ask(number: int = 1, username: str = "ann", now: Any = NOW) -> str:
-    my_data.request(username, job_id=make_id(now, number), now=now)
-    return make_id(now, number)
-
-
-def test_a_file_is_asked_for_and_noted():
+def test_all_of_it_is_json_and_counted_and_a_copy_for_another_noted(wait_for_indexes):
     make_user("ann")
-    assert my_data.newest("ann", now=NOW).job is None
-    job_id = ask()
-    newest = measured(my_data.newest)("ann", now=NOW)
-    assert newest.job
-    assert (newest.job.id, newest.job.state, newest.kept_until) == (job_id, "open", NOW + DAY)
-    assert [(one.by, one.what) for one in audit.page(by="ann").entries] == [
-        ("ann", "asked for all that is stored about them")
-    ]
-    assert my_data.newest("ann", now=NOW + DAY).job is None
-    with pytest.raises(NotFound):
-        ask(username="nobody")
-
-
-def test_while_one_is_written_no_other_is():
-    make_user("ann")
-    first = ask()
-    with pytest.raises(Conflict, match="being written already"):
-        ask(2)
-    job = jobs.take_next(now=NOW)
-    assert job
-    jobs.finish(job, forget=True)
-    assert ask(2) != first
-    assert jobs.get(first).payload == {}
-
-
-@pytest.mark.engines("native", "local")
-def test_of_several_requests_at_once_one_is_carried_out():
-    make_user("ann")
-    outcomes = at_once(*(partial(ask, number) for number in range(1, 5)))
-    assert sorted(type(one).__name__ for one in outcomes) == ["Conflict"] * 3 + ["str"]
-    assert Counter(item["type"] for item in everything().values())["Job"] == 2
-
-
-def test_who_is_told_of_their_file_and_who_asked_is_noted(wait_for_indexes):
-    ann = make_user("ann")
-    measured(my_data.request)("ann", job_id=make_id(NOW), now=NOW)
-    measured(my_data.tell)(ann, now=NOW)
+    text, counts = my_data.as_json("ann", now=NOW)
+    said = json.loads(text)
+    assert (said["username"], said["written_at"]) == ("ann", "2026-11-21T12:00:00.000Z")
+    assert said["types"].keys() == counts.keys() == {"User", "Profile", "EmailGuard"}
     measured(my_data.note_export)("ann", by="-", now=NOW)
+    table.write(audit.entry_write(by="ann", kind="brand", subject="aurora", what="changed", now=NOW))
     wait_for_indexes()
-    assert {entry.by for entry in audit.of_target("user", "ann")} == {"-", "ann"}
+    assert {entry.by for entry in audit.of_target("user", "ann")} == {"-"}
     assert "Profile" in {one.type for one in measured(my_data.all_items)("ann")}
