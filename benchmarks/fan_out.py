@@ -18,10 +18,12 @@ from typing import Any
 
 import orjson
 import urllib3
+from urllib3.util.ssl_ import create_urllib3_context
 
 ROOT = Path(__file__).resolve().parent.parent
 USERS = 100_000
 BATCH = 25
+ANSWER_SECONDS = 60
 THREADS = 4
 WRITE_UNIT_PRICE = 0.7625 / 1_000_000  # dollars, on demand, in Frankfurt
 
@@ -117,10 +119,10 @@ def requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 def post(endpoint_url: str, bodies: list[bytes]) -> None:
     """Send ready-made requests, four at a time, as fast as the engine answers."""
-    from dealsite.data.table import sockets
+    from dealsite.data.table import sockets, timed_sockets
 
-    http = urllib3.PoolManager(maxsize=THREADS)
-    sockets.lead(http, endpoint_url)
+    http = urllib3.PoolManager(maxsize=THREADS, ssl_context=create_urllib3_context())
+    timed_sockets.use(http, endpoint_url)
     headers = {
         "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",
         "Content-Type": "application/x-amz-json-1.0",
@@ -130,6 +132,7 @@ def post(endpoint_url: str, bodies: list[bytes]) -> None:
     }
 
     def send(body: bytes) -> None:
+        timed_sockets.until.set(time.monotonic() + ANSWER_SECONDS)
         answer = http.request("POST", sockets.request_url(endpoint_url), body=body, headers=headers)
         if answer.status != 200 or orjson.loads(answer.data).get("UnprocessedItems"):
             raise SystemExit(f"The engine answers {answer.status}: {answer.data[:300]!r}")

@@ -102,7 +102,7 @@ def _file(folder: Path, named: Path | None) -> Path:
 
 
 def _load(path: Path) -> tuple[int, float]:
-    from dealsite.loads import placing as orders
+    from benchmarks import placing as orders
 
     contents = orders.survey(path)
     orders.publish_products(contents)
@@ -118,7 +118,7 @@ def _load(path: Path) -> tuple[int, float]:
 
 def _busiest(path: Path) -> tuple[str, str]:
     """Return the user with the most orders, and the id of one of their orders with as many lines as one can have."""
-    from dealsite.loads.orders_file import read
+    from benchmarks.orders_file import read
 
     counts: Counter[str] = Counter()
     largest: dict[str, tuple[int, str]] = {}

@@ -41,7 +41,7 @@ class Inserting:
 
 
 def measure(folder: Path, count: int = PAYMENTS) -> Inserting:
-    """Let the engine write payments as fast as it can, then load as many by the command, then the engine again."""
+    """Let the engine write payments as fast as it can, then load as many by `load_payments`, then the engine again."""
     from django.conf import settings
 
     from dealsite.data import table
@@ -70,10 +70,10 @@ def measure(folder: Path, count: int = PAYMENTS) -> Inserting:
 def _load(endpoint_url: str, count: int) -> tuple[float, list[float]]:
     """Run `load_payments` in processes of its own; return its seconds, and its memory from time to time."""
     environ = {**os.environ, "DYNAMODB_ENDPOINT_URL": endpoint_url}
-    sizes = ["--generate", str(count), "--size", str(BYTES), "--processes", str(PROCESSES)]
+    sizes = [str(count), "--size", str(BYTES), "--processes", str(PROCESSES)]
     started = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "manage.py", "load_payments", *sizes], cwd=ROOT, env=environ
+        [sys.executable, "-m", "benchmarks.load_payments", *sizes], cwd=ROOT, env=environ
     ) as run:
         memory: list[float] = []
         stop = threading.Event()
@@ -113,8 +113,8 @@ def _memory(process: int) -> float:
 def _bare_rate(endpoint_url: str, name: str, count: int) -> float:
     """Return how many such payments a second the engine takes by BatchWriteItem, from requests ready made."""
     from benchmarks.fan_out import post, requests
+    from benchmarks.generated_payments import GeneratedSource
     from dealsite.data.commerce.payment.payment_record import payment_item
-    from dealsite.loads.payments import GeneratedSource
 
     now = datetime.now(UTC).replace(microsecond=0)
     source = GeneratedSource(count, first=now, size=BYTES, method=name)  # other payments than the load's

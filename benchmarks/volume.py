@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_units
+from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys
 from dealsite.data.commerce.payment.charging import LEASE, RUNNER
 from dealsite.data.commerce.payment.order_payments import PAYMENT_NOTICE
@@ -20,7 +21,6 @@ from dealsite.data.entities.payments import LARGEST_CHUNK, MOST_PENDING, PENDING
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.ids import new_ulid, shard
-from dealsite.loads.payments import GeneratedSource
 
 PAYMENTS, SECONDS = 1_000_000, 1800
 PAYMENTS_OF_AN_ACCOUNT = 12

@@ -27,7 +27,6 @@ from cms.operations import operations, switch_site
 from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
 from cms.people import audit, limits, security, users
-from cms.quarantine import quarantine
 from cms.shared import pictures
 from cms.taxonomy import named_brands, taxonomy
 
@@ -168,9 +167,6 @@ urlpatterns = [
     path("limits/", limits.limit_list, name="cms_limits"),
     path("operations/", operations.operations, name="cms_operations"),
     path("operations/switch/", switch_site.switch_site, name="cms_switch_site"),
-    path("quarantine/", quarantine.quarantine_list, name="cms_quarantine"),
-    path("quarantine/decide/", quarantine.decide_quarantined, name="cms_decide_quarantined"),
-    path("quarantine/<str:entry_id>/", quarantine.quarantined, name="cms_quarantined"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.change_role, {"give": True}, name="cms_give_role"),

@@ -144,7 +144,8 @@ SECTIONS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DEALSITE_ALARM_MAIL",
             kinds.mail_addresses,
-            "who gets a mail then: addresses, separated by spaces",
+            "who gets a mail then, and when the [check of a night](operations.md#checking-the-table) leaves problems: "
+            "addresses, separated by spaces",
             (),
         ),
         Setting(

@@ -19,9 +19,8 @@ from dealsite.data.editing import bulk, imports, pending_edits, presence, questi
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
-from dealsite.data.integrity import check_runs, migrations, quarantine
+from dealsite.data.integrity import check_runs, migrations
 from dealsite.data.integrity.check_runs import CheckRun
-from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import command_runs, heartbeats, jobs, processes, site_switch
 from dealsite.data.jobs.processes import Process
 from dealsite.data.people import (
@@ -198,7 +197,6 @@ def look_in() -> None:
     site_switch.switch_site("open", message="", by=EDITOR, now=NOW)
     migrations.save(migrations.begin("all"))
     check_runs.save(CheckRun(JOB, "whole", "worker", 1, 1, 1), now=NOW)
-    quarantine.keep([Problem(keys.deal(LIVE), "It is odd.")], is_complete=False, now=NOW)
 
 
 def everything() -> dict[keys.Key, Item]:

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 
+from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys, table
 from dealsite.data.commerce import carts, payments
 from dealsite.data.commerce.cart.cart_record import Line, line_item
@@ -28,7 +29,6 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, absent
 from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
-from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW, make_id
 from tests.people import make_user
 

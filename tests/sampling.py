@@ -23,8 +23,8 @@ RUNS = ("quick", "thorough", "release")
 PARTS = 12  # of the thorough tests: CI runs one of them
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {  # of whose tests make test takes one in so many; money, sign-in, roles and caches are tried each time
-    **dict.fromkeys(("ask", "backups", "cms/quarantine", "demo", "lake", "pictures", "setup"), 4),
-    **dict.fromkeys(("cms/ask", "cms/jobs", "front_door", "loads", "upgrading"), 3),
+    **dict.fromkeys(("ask", "backups", "demo", "lake", "pictures", "setup"), 4),
+    **dict.fromkeys(("cms/ask", "cms/jobs", "front_door", "upgrading"), 3),
     **dict.fromkeys(("attacks", "browser", "deploy", "faults", "imports", "search", "stream"), 2),
     **dict.fromkeys(("cms/bulk", "cms/deals", "cms/featured", "cms/home", "cms/imports", "cms/lists"), 2),
     **dict.fromkeys(("cms/messages", "cms/operations", "cms/orders", "cms/people", "cms/taxonomy"), 2),

@@ -37,10 +37,8 @@ from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
 from dealsite.data.entities.work import EXPORT
-from dealsite.data.integrity import check_runs, checks, decisions, quarantine
+from dealsite.data.integrity import check_runs, checks
 from dealsite.data.integrity.check_runs import CheckRun
-from dealsite.data.integrity.problem import Problem
-from dealsite.data.integrity.quarantine_record import entry_of
 from dealsite.data.jobs import command_runs, exports, jobs, processes
 from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PageTimes, Process
 from dealsite.data.people import messages, passkeys, two_factor, users
@@ -83,7 +81,6 @@ class Content:
     bulk: list[str]
     plan: str
     export: str
-    entry: str
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -126,7 +123,6 @@ class Content:
             "plan_id": self.plan,
             "job_id": self.export if page == "cms_download_export" else self.bulk[1],
             "view_id": "x",
-            "entry_id": self.entry,
             "token": reset if page == "follow_reset_link" else token_of("draft", self.draft.id, now),
             "username": SHOPPER,
             "page_id": "front",
@@ -217,6 +213,7 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         ADMIN: make_user(ADMIN, roles=["editor", "back office", "admin"]),
     }
     people[ADMIN] = with_two_factor(people[ADMIN])
+    state_of_site(now)
     return Content(
         table_name,
         media,
@@ -232,7 +229,6 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         changed_in_bulk(made["live"], now),
         plan,
         exported_orders(now),
-        quarantined(made["live"], now),
     )
 
 
@@ -276,12 +272,9 @@ def exported_orders(now: datetime) -> str:
     return job_id
 
 
-def quarantined(deal: Deal, now: datetime) -> str:
-    """Have checks find something odd about a deal, twice, once more than is decided; return the entry's id."""
-    key = keys.deal(deal.id)
-    problems = [Problem(key, f"Its title is {title!r}, which is odd.") for title in ("A", "B", LONG)]
-    kept = quarantine.keep(problems, is_complete=False, now=now)
-    check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3, 0, kept.new), now=now)
+def state_of_site(now: datetime) -> None:
+    """Note what a check found, how processes are doing and how a command went."""
+    check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3), now=now)
     living = Process(new_ulid(now - DAY, 1), "worker", LONG[:60], 4711, "1.2.3", now)
     living = replace(living, jobs=(JobAtWork("send_message", now),), requests=1000)
     living = replace(living, pages=(PageTimes("cms_operations", 900, 9000, 400),), refused={"threads": 2})
@@ -289,9 +282,6 @@ def quarantined(deal: Deal, now: datetime) -> str:
     processes.save(living)
     processes.save(replace(living, id=new_ulid(now - DAY, 2), at=now - DAY / 2))
     command_runs.note("close_day", by="worker", began=now - DAY, now=now, ok=False, said=LONG)
-    ids = [entry_of(problem, table.get(key), now=now).id for problem in problems]
-    decisions.leave(ids[0], by=ADMIN, now=now)
-    return ids[1]
 
 
 def with_two_factor(user: User) -> User:

@@ -19,7 +19,7 @@ SECTIONS = ("problems", "switch", "machines", "queue", "requests", "commands", "
 HASH_CHARACTERS = 12
 
 
-@page(f"1 get + {6 + len(SCHEDULE)} queries")
+@page(f"1 get + {5 + len(SCHEDULE)} queries")
 @role("admin")
 @require_safe
 @vary_on_headers("HX-Request")

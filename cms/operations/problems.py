@@ -69,7 +69,7 @@ def find(state: SiteState) -> list[SiteProblem]:
         *_requests(state),
         *_queue(state),
         *_commands(state),
-        *_quarantine(state),
+        *_checks(state),
         *_second_factors(state),
     ]
     return sorted(found, key=lambda one: ("error", "warning", "info").index(one.tone))
@@ -242,21 +242,18 @@ def _commands(state: SiteState) -> Iterator[SiteProblem]:
         )
 
 
-def _quarantine(state: SiteState) -> Iterator[SiteProblem]:
-    if state.waiting.entries:
-        number = len(state.waiting.entries)
+def _checks(state: SiteState) -> Iterator[SiteProblem]:
+    if state.checks and (number := state.checks[0].left):
         yield SiteProblem(
             "warning",
-            _("More than %(number)d wrong items wait for a decision.") % {"number": number}
-            if state.waiting.after
-            else ngettext(
-                "%(number)d wrong item waits for a decision.",
-                "%(number)d wrong items wait for a decision.",
+            ngettext(
+                "The last check of the table left %(number)d problem.",
+                "The last check of the table left %(number)d problems.",
                 number,
             )
             % {"number": number},
-            _("Correct, delete or leave them in the quarantine."),
-            reverse("cms_quarantine"),
+            _("%(command)s check_table shows what is wrong, and repairs what it can with --repair.")
+            % {"command": COMMAND},
         )
 
 

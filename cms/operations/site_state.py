@@ -7,9 +7,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from dealsite.data.integrity import check_runs, quarantine
+from dealsite.data.integrity import check_runs
 from dealsite.data.integrity.check_runs import CheckRun
-from dealsite.data.integrity.quarantine import QuarantinePage
 from dealsite.data.jobs import command_runs, processes, queue, site_switch
 from dealsite.data.jobs.command_runs import CommandRun
 from dealsite.data.jobs.processes import DiskSpace, PageTimes, Process, ProjectionState
@@ -71,7 +70,6 @@ class SiteState:
     queue: Queue
     commands: list[CommandState]
     checks: list[CheckRun]
-    waiting: QuarantinePage
 
     @property
     def living(self) -> list[Process]:
@@ -100,13 +98,12 @@ class SiteState:
 
 
 def read(*, now: datetime) -> SiteState:
-    """Read how the site is doing. 1 get, 6 queries, and 1 for each command of the schedule."""
-    listed, switch, jobs, checks, waiting, *runs = together(
+    """Read how the site is doing. 1 get, 5 queries, and 1 for each command of the schedule."""
+    listed, switch, jobs, checks, *runs = together(
         lambda: processes.listed(now=now),
         site_switch.read,
         lambda: queue.read(now=now),
         check_runs.newest,
-        lambda: quarantine.page(now=now),
         *((lambda kind=kind: command_runs.newest(kind)) for kind in (command.kind for command in SCHEDULE)),
     )
     return SiteState(
@@ -119,7 +116,6 @@ def read(*, now: datetime) -> SiteState:
             for one, last in zip(SCHEDULE, runs, strict=True)
         ],
         checks=checks,
-        waiting=waiting,
     )
 
 

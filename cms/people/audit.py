@@ -34,7 +34,6 @@ KINDS = {
     "export": gettext_lazy("Export"),
     "import": gettext_lazy("Import"),
     "question": gettext_lazy("Question"),
-    "quarantine": gettext_lazy("Quarantine"),
     "site": gettext_lazy("Site"),
 }
 PAGES = {  # kind -> the page of such a thing
@@ -44,7 +43,6 @@ PAGES = {  # kind -> the page of such a thing
     "category": "cms_category",
     "page": "cms_featured_page",
     "user": "cms_user",
-    "quarantine": "cms_quarantined",
 }
 SUBJECT_CHARACTERS = 200
 

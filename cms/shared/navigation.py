@@ -55,11 +55,8 @@ PLACES = (
         _("sign-ins failures refusals alarms"),
     ),
     Place("cms_limits", _("Limits"), "gauge", ADMIN, "", _("attacks abuse throttled stopped")),
-    Place("cms_operations", _("Operations"), "cpu", ADMIN, "", _("checks table nightly worker")),
+    Place("cms_operations", _("Operations"), "cpu", ADMIN, "", _("checks table nightly worker damage")),
     Place("cms_switch_site", _("Site’s switch"), "wrench", ADMIN, "", _("maintenance read-only close open")),
-    Place(
-        "cms_quarantine", _("Quarantine"), "triangle-alert", ADMIN, "g q", _("wrong items damage check table")
-    ),
     Place("cms_new_draft", _("New deal"), "plus", EDITOR, "n", _("draft write publish create"), is_new=True),
     Place("cms_new_brand", _("New brand"), "plus", EDITOR, "", _("create"), is_new=True),
     Place(

@@ -17,6 +17,7 @@ from dealsite.backups import archive
 from dealsite.backups.archive import MANIFEST, MEDIA, PRIVATE, TABLE, ArchiveError
 from dealsite.backups.aside import engine_aside
 from dealsite.data import SCHEMAS, table
+from dealsite.data.entities.chart import RETIRED
 from dealsite.data.entities.operations import COPY
 from dealsite.data.entities.work import AUDIT_ENTRY, SITE
 from dealsite.data.jobs import site_switch
@@ -105,7 +106,8 @@ def _mark(now: datetime) -> None:
 def _checked(path: Path) -> archive.Contents:
     contents = archive.check(path)
     known = {kind: one.version for kind, one in SCHEMAS.items()}
-    newer = [kind for kind, version in contents.manifest.schemas.items() if version > known.get(kind, 0)]
+    schemas = contents.manifest.schemas.items()
+    newer = [kind for kind, version in schemas if version > known.get(kind, 0) and kind not in RETIRED]
     if newer:
         raise ArchiveError(
             f"{path} was made by release {contents.manifest.release}, which knows more than this one of"

@@ -178,17 +178,8 @@ failure_count = key("FAILURES", "{minute:time}", "how many tries failed in a min
 # Migrations
 migration = key("MIGRATION#{name:word}", "MIGRATION#{name}", "how far a migration of all items has come")
 
-# Checks of the table, and what they found that nothing can be derived for
+# Checks of the table
 check_run = key("CHECKRUNS", "RUN#{run:ulid}", "when the table was checked, and what came of it")
-quarantined = key(
-    "QUARANTINE#{entry:hash}", "QUARANTINE#{entry}", "an item that is wrong, and what was decided"
-)
-
-open_quarantine = index(
-    GSI1, "QUARANTINE", "{group:hash}#{entry:hash}", "what is to be decided, alike together", state="open"
-)
-closed_quarantine = index(GSI1, "QUARANTINE#{state:decided|gone}", "{at:time?}#{entry:hash}", "what was")
-quarantine_rows = rows("entry, *, state, group, at", open_quarantine, closed_quarantine)
 
 # Who is alive
 site_switch = key("SITESWITCH", "SITESWITCH", "whether the site is open, and what visitors are told")

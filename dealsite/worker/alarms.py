@@ -1,17 +1,22 @@
-"""Raises an alarm when more tries fail than usual: a line in the log, and a mail to whom the settings name."""
+"""Raises an alarm when more tries fail than usual: a line in the log, and a mail to whom the settings name.
+
+Other modules mail them as well, about what else somebody has to look at.
+"""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite.accounts.locales import spoken
 from dealsite.data.people import security_events, throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import TooManyRequests
+from dealsite.text.lazy import Text
 
 EVERY = timedelta(minutes=1)
 ONCE_AN_HOUR = Limit("alarm", 1, timedelta(hours=1))  # by all workers together, on each day's hours
@@ -34,16 +39,21 @@ def check(*, now: datetime) -> bool:
     logger.error("security_alarm", failures=failed, minutes=span // timedelta(minutes=1))
     if settings.DEALSITE_ALARM_MAIL:
         try:
-            _send(failed, now)
+            mail(gettext_lazy("Many tries fail"), "security_alarm", failures=failed, now=now)
         except OSError as error:  # of the mail server: the next check tries again
             throttles.undo_attempt(ONCE_AN_HOUR, SUBJECT, now=now)
             logger.warning("security_alarm_not_sent", error=repr(error))
     return True
 
 
-def _send(failed: int, now: datetime) -> None:
+def mail(subject: Text, template: str, **context: Any) -> None:
+    """Send a mail to whom the settings name, in the site's language; OSError of the mail server."""
     site = {"site_name": settings.DEALSITE_NAME, "site_url": settings.DEALSITE_URL}
     with spoken(""):
-        text = render_to_string("accounts/mail/security_alarm.txt", site | {"failures": failed, "now": now})
-        subject = f"{settings.DEALSITE_NAME}: {_('Many tries fail')}"
-        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, settings.DEALSITE_ALARM_MAIL)
+        text = render_to_string(f"accounts/mail/{template}.txt", site | context)
+        send_mail(
+            f"{settings.DEALSITE_NAME}: {subject}",
+            text,
+            settings.DEFAULT_FROM_EMAIL,
+            settings.DEALSITE_ALARM_MAIL,
+        )

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from dealsite.backups import backing_up, restoring
 from dealsite.backups.archive import ArchiveError
 from dealsite.backups.aside import engine_aside
-from dealsite.data import table
+from dealsite.data import SCHEMAS, table
 from dealsite.data.jobs import site_switch
 from dealsite.data.table import drift
 from dealsite.data.table.convert import Item
@@ -189,6 +189,12 @@ def test_a_table_of_amazon_is_backed_up_by_a_scan_and_restores_into_a_folder(own
     restoring.into_folder(tmp_path / "copy.tar", tmp_path / "new", now=NOW, advance=quiet)
     with engine_aside(tmp_path / "new"):
         assert table.get(("A", "A"))["type"] == "test"
+
+
+def test_a_type_that_was_retired_since_is_not_newer(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(restoring, "RETIRED", SCHEMAS.keys())
+    monkeypatch.setattr(restoring, "SCHEMAS", {})
+    restoring.into_folder(path, tmp_path / "new", now=NOW, advance=quiet)
 
 
 def test_what_a_newer_release_wrote_is_not_restored(path, tmp_path, monkeypatch):

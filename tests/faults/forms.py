@@ -18,13 +18,10 @@ from dealsite.data.catalogue import deals, relations
 from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.editing import pending_edits, saved_views
-from dealsite.data.integrity import quarantine
-from dealsite.data.integrity.problem import Problem
-from dealsite.data.integrity.quarantine_record import entry_of
 from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.people import sessions, suspension, two_factor, users
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Put, Update
+from dealsite.data.table.writes import Update
 from tests.browser.conftest import PASSWORD, make_user
 from tests.browser.deal_form import picture_bytes
 from tests.builders import DAY, EDITOR, NOW, WORKER, make_announcement, make_deal, make_draft
@@ -260,11 +257,6 @@ FORMS: dict[str, Form] = {
     "cms_suspend_user": Form(of(reason="spam")),
     "cms_lift_suspension": Form(of(), at="/cms/users/banned/lift-suspension/"),
     "cms_switch_site": Form(of(state="open", message="As always")),
-    "cms_quarantined": Form(
-        of(path="at", kind="text", value="2026-11-21T12:00:00.000Z", sure="on"),
-        at="/cms/quarantine/{quarantined}/",
-    ),
-    "cms_decide_quarantined": Form(of(decision="delete", entry="{quarantined}", sure="on")),
 }
 LEFT_OUT = {
     "cms_retry_payment": "needs a payment that failed; one update, as cms_cancel_payment",
@@ -299,7 +291,6 @@ def prepare(content: Content) -> More:
     _deals(content, more)
     _cart_and_orders(content, more)
     _jobs(more)
-    _quarantine(more)
     more["unread"] = new_ulid(NOW - DAY, 0)
     return more
 
@@ -352,13 +343,6 @@ def _cart_and_orders(content: Content, more: More) -> None:
     more["saved_line"] = cart.saved[0].ref
     more["cart_key"] = key = cookies.new_key()
     carts.add(carts.visitor_cart(key), CartAddition(content.id("ending"), 1, new_ulid(NOW)), now=NOW)
-
-
-def _quarantine(more: More) -> None:
-    problem, past = Problem(keys.heartbeat("web"), "It is odd."), iso(NOW - DAY)
-    table.write(Put(key=problem.key, item={"type": "Heartbeat", "part": "web", "at": past}))
-    quarantine.keep([problem], is_complete=False, now=NOW)
-    more["quarantined"] = entry_of(problem, table.get(problem.key), now=NOW).id
 
 
 def _jobs(more: More) -> None:

@@ -18,7 +18,6 @@ KNOWN = {
     ("dealsite/data/table/key_templates.py", "exec"),
     ("dealsite/data/table/client.py", "random"),
     ("dealsite/data/commerce/payment/charging.py", "random"),
-    ("dealsite/loads/payments.py", "random"),
     ("dealsite/demo/deals.py", "random"),
     ("dealsite/demo/purchases.py", "random"),
 }

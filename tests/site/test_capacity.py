@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from benchmarks import capacity, volume
+from benchmarks.generated_payments import GeneratedSource
 from benchmarks.volume import EXAMPLE, EXAMPLE_OF_8_KB
 from dealsite.data import keys, table
 from dealsite.data.commerce.payment.payment_record import payment_item
-from dealsite.loads.payments import GeneratedSource
 from tests.builders import NOW
 from tests.capacity import Units, recorded
 

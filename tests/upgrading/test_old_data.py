@@ -38,7 +38,7 @@ FILES = {
 LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
-    *("CheckRun", "Quarantined", "Process", "CommandRun", "SiteSwitch"),
+    *("CheckRun", "Process", "CommandRun", "SiteSwitch"),
 }
 PEOPLE = {
     "release-0.2.0": {"root": CMS, "ada": SHOP},

@@ -1,4 +1,4 @@
-"""Each night one worker checks the table: a small one whole, of a large one a sample; what it finds is quarantined."""
+"""Each night one worker checks the table: a small one whole, of a large one a sample; the rest is mailed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import functools
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from smtplib import SMTPException
 
 import pytest
+from django.core import mail
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, checks, quarantine, sample
+from dealsite.data.integrity import check_runs, checks, sample
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import Pace
+from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
-from dealsite.worker import checking, loop, nightly, schedule
+from dealsite.worker import alarms, checking, loop, nightly, schedule
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.races import at_once
 
@@ -107,31 +110,72 @@ def test_a_small_table_is_checked_whole(time):
     table.write(Update(key=("BRAND#nordlicht", "COUNTS"), set={"deals": 7}))
     job = take()
     found = run(time, job)
-    assert (found.scope, found.by, found.problems, found.new, found.repaired) == ("whole", "worker", 3, 3, 0)
+    assert (found.scope, found.by, found.problems, found.left, found.repaired) == ("whole", "worker", 3, 3, 0)
     assert found.at == NIGHT
     noted = command_runs.newest(CHECK.kind)
     assert noted is not None
-    assert (noted.ok, noted.said) == (True, f"3 problems, 3 of them new, in {found.items} items.")
+    assert (noted.ok, noted.said) == (
+        True,
+        f"3 problems, 2 of them not to be derived, in {found.items} items.",
+    )
     assert noted.began_at == NIGHT
     assert found.items > 10
     assert jobs.get(job.id).state == "done"
-    entries = quarantine.page(now=NIGHT).entries
-    assert sorted(one.is_derivable for one in entries) == [False, False, True]
     assert table.get(("BRAND#nordlicht", "COUNTS"))["deals"] == 7
     assert deal.card.brand == "nordlicht"
 
 
-def test_what_was_found_before_is_not_new_the_next_night_and_gone_once_it_is_sound(time):
-    damage("a")
+def test_what_nothing_can_be_derived_for_is_mailed_by_kinds_with_the_keys_of_some(time, settings):
+    settings.DEALSITE_ALARM_MAIL = ["admins@example.org"]
+    make_deal()
+    damage("a", "b", "c", "d\x1b")
+    table.write(Update(key=("BRAND#nordlicht", "COUNTS"), set={"deals": 7}))
+    assert run(time).problems == 5
+    (sent,) = mail.outbox
+    assert (sent.to, sent.subject) == (["admins@example.org"], "Dealsite: The table has problems")
+    assert "The nightly check of Dealsite found 4 problems in the table that cannot be repaired" in sent.body
+    keys = "".join(f"    GHOST#{name} / A\n" for name in "abc")
+    assert f"\n4 × Its type, …, is not known.\n{keys}    …\n\nThis shows" in sent.body
+    assert "all of them, whole:\n\n    manage.py check_table\n" in sent.body
+    assert "/cms/operations/" in sent.body
+    assert "deals" not in sent.body.replace("dealsite", "")
+
+
+def test_of_many_kinds_the_mail_names_those_with_the_most(time, settings, monkeypatch):
+    settings.DEALSITE_ALARM_MAIL = ["admins@example.org"]
+    monkeypatch.setattr(checking, "MOST_KINDS", 1)
+    sentences = ["It is odd.", "It is '\\'secret\\'', not 7 ones.", "It is \"'secret'\", not None ones."]
+    found = [Problem((f"A#{number}", "A"), sentence) for number, sentence in enumerate(sentences)]
+    monkeypatch.setattr(checks, "find", lambda pace: found)
     run(time)
-    plan(NIGHT)
-    time.seconds = DAY.total_seconds()
-    job = jobs.take_next(now=NIGHT + DAY)
-    found = run(time, job)
-    assert (found.problems, found.new) == (1, 0)
-    table.write(Put(key=("GHOST#a", "A"), item={"type": "Heartbeat", "part": "web"}))
-    (entry,) = quarantine.page(now=NIGHT).entries
-    assert entry.seen_at > NIGHT + HOUR
+    (sent,) = mail.outbox
+    assert "2 × It is …, not … ones.\n    A#1 / A\n    A#2 / A\n\nAnd 1 other kind of problem.\n" in sent.body
+    assert "It is odd" not in sent.body
+
+
+@pytest.mark.parametrize("addresses", [[], ["admins@example.org"]])
+def test_no_mail_is_sent_where_all_can_be_derived_or_to_nobody(time, settings, addresses):
+    settings.DEALSITE_ALARM_MAIL = addresses
+    make_deal()
+    table.write(Update(key=("BRAND#nordlicht", "COUNTS"), set={"deals": 7}))
+    if not addresses:
+        damage("a")
+    assert run(time).left == 2 - len(addresses)
+    assert mail.outbox == []
+
+
+def test_a_check_whose_mail_is_refused_is_done(time, settings, monkeypatch):
+    settings.DEALSITE_ALARM_MAIL = ["admins@example.org"]
+
+    def refuse(*_: object) -> None:
+        raise SMTPException("No.")
+
+    monkeypatch.setattr(alarms, "send_mail", refuse)
+    damage("a")
+    assert run(time).problems == 1
+    noted = command_runs.newest(CHECK.kind)
+    assert noted is not None
+    assert noted.ok
 
 
 def test_of_a_large_table_samples_take_turns(time, monkeypatch):
@@ -157,7 +201,6 @@ def test_of_a_large_table_samples_take_turns(time, monkeypatch):
         assert one.items == 4
     assert found == 2
     assert seen >= in_all
-    assert len(quarantine.page(now=NIGHT).entries) == 2
 
 
 def test_a_sample_goes_on_with_the_next_table_and_begins_anew_where_its_table_is_gone():

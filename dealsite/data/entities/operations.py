@@ -1,9 +1,9 @@
-"""What processes and commands say of themselves, for whoever runs the site, and how its switch stands."""
+"""What processes, commands and checks say, for whoever runs the site, and how its switch stands."""
 
 from typing import Literal, get_args
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
+from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.texts import ForeignText, Hash, Text, Ulid, Username
 from dealsite.data.entities.work import SITE, WORD
@@ -119,4 +119,24 @@ MIGRATION = Entity(
         "version": Whole(least=1),
         "is_done": Flag(),
     },
+)
+
+CHECK_RUN = Entity(
+    type="CheckRun",
+    about="when the table was checked, and what came of it",
+    key=At(keys.check_run, run="id"),
+    shape={
+        "id": Ulid(),
+        "scope": Text(one_of=("whole", "sample")),
+        "by": Text(one_of=("worker", "command")),
+        "items": Whole(about="those that were looked at twice count twice"),
+        "seconds": Whole(unit="s"),
+        "problems": Whole(),
+        "repaired": Whole(),
+        "new": Whole(optional=True, about="nobody reads it any more"),
+        "unreadable": Whole(optional=True, about="second factors whose secret opens under no key"),
+        "position": MapOf(Text(), Attribute(), optional=True, about="where a sample left off"),
+        "ttl": Expiry(),
+    },
+    is_passing=True,
 )

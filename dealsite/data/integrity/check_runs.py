@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from dealsite.data import keys, table
 from dealsite.data.entities.entity import OWN
-from dealsite.data.entities.findings import CHECK_RUN
+from dealsite.data.entities.operations import CHECK_RUN
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table import schema
 from dealsite.data.table.access_patterns import access_pattern
@@ -22,8 +22,8 @@ SHOWN = 30
 class CheckRun:
     """A run that has ended. `scope` is whole, or sample, which saw items one by one and left off at `position`.
 
-    `items` counts those twice that were looked at twice, to be sure; `new` are entries of the quarantine;
-    `unreadable` are secrets of second factors that open under no key of the site.
+    `items` counts those twice that were looked at twice, to be sure; `unreadable` are secrets of second factors that
+    open under no key of the site.
     """
 
     id: str
@@ -33,7 +33,6 @@ class CheckRun:
     seconds: int
     problems: int
     repaired: int = 0
-    new: int = 0
     unreadable: int = 0
     position: dict[str, Any] | None = None
 
@@ -41,6 +40,11 @@ class CheckRun:
     def at(self) -> datetime:
         """When it began."""
         return time_of(self.id)
+
+    @property
+    def left(self) -> int:
+        """How many problems are still there."""
+        return self.problems - self.repaired
 
 
 @access_pattern("note what a check of the table found", "1 put")
@@ -54,7 +58,7 @@ def save(run: CheckRun, *, now: datetime) -> None:
 def newest() -> list[CheckRun]:
     """Return the last 30 runs, newest first."""
     rows = table.query(keys.check_run.partition(), newest_first=True, limit=SHOWN, consistent=True)
-    own = {*OWN, "ttl"}
+    own = {*OWN, "ttl", "new"}  # that older runs noted
     return [from_item(CheckRun, {n: v for n, v in row.items() if n not in own}) for row in rows]
 
 

@@ -62,29 +62,30 @@ CHECKS: list[Callable[[], Check]] = [
 ]
 
 
-def find(seen: Callable[[], object] = lambda: None) -> list[Problem]:
+def find(seen: Callable[[], object] = lambda: None, *, retired: bool = False) -> list[Problem]:
     """Return what is wrong with the table; `seen` is called for each item. One scan, and a second one to be sure.
 
+    `retired`: also what is of a retired type, which is no damage, and repaired by deleting it.
     A scan is no snapshot: of what editors change while it runs it may see one half only. What is
     truly wrong is wrong in the same way in both scans.
     """
-    found = _scan(seen)
+    found = _scan(seen, retired=retired)
     if not found:
         return []
-    still = {(problem.key, problem.what) for problem in _scan(seen)}
+    still = {(problem.key, problem.what) for problem in _scan(seen, retired=retired)}
     return [problem for problem in found if (problem.key, problem.what) in still]
 
 
-def _scan(seen: Callable[[], object]) -> list[Problem]:
+def _scan(seen: Callable[[], object], *, retired: bool) -> list[Problem]:
     def items() -> Iterator[Item]:
         for item in table.scan_all(consistent=True):
             seen()
             yield item
 
-    return judge(items())
+    return judge(items(), retired=retired)
 
 
-def judge(items: Iterable[Item]) -> list[Problem]:
+def judge(items: Iterable[Item], *, retired: bool = False) -> list[Problem]:
     """Return what is wrong with some items that are all there are.
 
     What a lost root is missing for is said once, of the root. Nothing is repaired that would be counted without an item
@@ -114,7 +115,9 @@ def judge(items: Iterable[Item]) -> list[Problem]:
                 continue
             is_sure = check not in doubtful and not problem.needs(of_lost)
             found.append(problem if is_sure else replace(problem, repairs=()))
-    return [replace(problem, repairs=()) for problem in found] if single.newer else found
+    if single.newer:
+        return [replace(problem, repairs=()) for problem in found]
+    return [*found, *single.retired] if retired else found
 
 
 def _compared(check: Check, single: Items, doubtful: set[Check]) -> list[Problem]:
@@ -144,7 +147,7 @@ def repair_all(seen: Callable[[], object] = lambda: None) -> tuple[list[Problem]
     """Repair what is derived; return the problems that were repaired and those that are left."""
     repaired: list[Problem] = []
     for _ in range(ROUNDS):
-        found = find(seen)
+        found = find(seen, retired=True)
         done = [problem for problem in found if repair(problem)]
         repaired += done
         if not done:

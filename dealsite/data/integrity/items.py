@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from dealsite.data.entities.attributes import Attribute, Whole
-from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.chart import ENTITIES, RETIRED
 from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies, pattern
 from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, key_of, repair_write
 from dealsite.data.table.convert import Item
@@ -14,14 +14,22 @@ from dealsite.data.table.writes import Delete, Write
 WRONG_SHAPE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
+def problems_of(item: Item) -> list[Problem]:
+    """Return what is wrong with an item that it says itself, without a look at any other."""
+    check = Items()
+    check.is_sound(item)
+    return check.found
+
+
 class Items:
     """Sees each item where it stands; `newer` counts those that a newer build of the site wrote.
 
-    `unseen` are the types of those that other checks do not see.
+    `unseen` are the types of those that other checks do not see; `retired` are items of types that the site had once.
     """
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
+        self.retired: list[Problem] = []
         self.newer = 0
         self.unseen: set[str] = set()
 
@@ -29,6 +37,9 @@ class Items:
         """Tell whether an item is of a known type and stands under its own key; other checks see only those."""
         kind = item.get("type")
         entity = ENTITIES.get(kind) if isinstance(kind, str) else None
+        if entity is None and str(kind) in RETIRED:
+            self.retired.append(_retired(item))
+            return False
         if entity is None:
             self.found.append(_unknown(item))
             self.unseen.update(_types_of_key(item))
@@ -76,6 +87,11 @@ def _unknown(item: Item) -> Problem:
         return Problem(key, f"Its type, {kind!r}, is not known.")
     what = f"Its type, {kind!r}, is not known; its key is that of a {told[0]}."
     return Problem(key, what, (repair_write(item, {"type": told[0]}),))
+
+
+def _retired(item: Item) -> Problem:
+    gone = Delete(key=key_of(item), when=as_seen(item, ["type"]))
+    return Problem(key_of(item), f"Nothing reads a {item['type']} any more.", (gone,))
 
 
 def _types_of_key(item: Item) -> list[str]:

@@ -1,5 +1,6 @@
 """One thing that is wrong with the table."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Check, Condition, Path, Update, Write, equals, exists, missing
+
+# What differs between sentences that are alike.
+VALUE = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\S*[\d#]\S*|\bNone\b""")
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,11 @@ class Problem:
     what: str
     repairs: tuple[Write, ...] = ()
     root: Key | None = None  # what it lacks
+
+    @property
+    def kind(self) -> str:
+        """The sentence without its values, the same for all that are alike."""
+        return VALUE.sub("…", self.what)
 
     def needs(self, roots: Collection[Key]) -> bool:
         """Tell whether it is that some roots are lost, or would be repaired as if they had never been."""

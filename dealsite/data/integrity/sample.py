@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dealsite.data import table
-from dealsite.data.integrity.declared import problems_of
+from dealsite.data.integrity.items import problems_of
 from dealsite.data.integrity.problem import Problem
 
 AT_ONCE = 500

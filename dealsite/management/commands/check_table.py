@@ -4,12 +4,11 @@ import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, checks, quarantine
+from dealsite.data.integrity import check_runs, checks
 from dealsite.data.integrity import sample as sampling
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import STEP, Pace
@@ -32,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="set right what can be derived; what cannot goes to the quarantine of the CMS",
+            help="repair what can be derived, and delete items of retired types",
         )
         parser.add_argument(
             "--rate",
@@ -63,9 +62,6 @@ class Command(BaseCommand):
                 pace = Pace(rate, lambda: _advance(progress, known))
                 repaired, left, position = self._check(asked, repair, pace, known)
                 progress.total = progress.done = pace.items
-            now, kept = timezone.now(), quarantine.Kept()
-            if repair:
-                kept = quarantine.keep(left, is_complete=not asked, now=now)
             run = CheckRun(
                 id=new_ulid(began),
                 scope="sample" if asked else "whole",
@@ -74,19 +70,13 @@ class Command(BaseCommand):
                 seconds=round(pace.seconds),
                 problems=len(repaired) + len(left),
                 repaired=len(repaired),
-                new=kept.new,
                 unreadable=second_factor.unreadable(),
                 position=position,
             )
-            check_runs.save(run, now=now)
+            check_runs.save(run, now=timezone.now())
         except DataError as error:
             raise CommandError(str(error)) from error
         self._say(repaired, left, pace)
-        if repair and left:
-            address = reverse("cms_quarantine")
-            self.stdout.write(
-                f"{_problems(kept.open)} in the quarantine of the CMS, {kept.new:,} new: {address}"
-            )
         if left:
             hint = "" if repair or not any(problem.repairs for problem in left) else " Run it with --repair."
             raise CommandError(f"The table {table.name()} has {_problems(len(left))}.{hint}")

@@ -12,9 +12,8 @@ import pytest
 
 from cms.operations.problems import CAUSES
 from dealsite.data import keys, table
-from dealsite.data.integrity import check_runs, quarantine
+from dealsite.data.integrity import check_runs
 from dealsite.data.integrity.check_runs import CheckRun
-from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import command_runs, jobs, processes, site_switch
 from dealsite.data.jobs.processes import (
     DiskSpace,
@@ -140,13 +139,15 @@ def test_a_job_that_waits_for_long_is_said_and_all_that_wait_are_counted(admin):
     assert "Message 2 21 Nov 2026, 11:49 UTC" in html
 
 
-def test_what_waits_in_the_quarantine_is_said(admin, monkeypatch):
-    for number in range(3):
-        quarantine.keep([Problem((f"GHOST#{number}", "A"), "Missing.")], is_complete=False, now=NOW)
-        assert f"{number + 1} wrong item" in page(admin)
-    monkeypatch.setattr(quarantine, "PAGE_SIZE", 2)
-    assert "More than 2 wrong items wait for a decision." in page(admin)
-    assert b'href="/cms/quarantine/"' in admin.get(ADDRESS).content
+def test_what_the_last_check_left_is_said(admin):
+    for number in (2, 1):
+        check_runs.save(
+            CheckRun(make_id(NOW - number * HOUR), "whole", "worker", 700, 1, number + 3, 3), now=NOW
+        )
+        assert f"The last check of the table left {number} problem" in page(admin)
+    assert "manage.py check_table shows what is wrong" in page(admin)
+    check_runs.save(CheckRun(make_id(NOW), "whole", "command", 700, 1, 3, 3), now=NOW)
+    assert "The last check of the table left" not in page(admin)
 
 
 def test_without_copies_of_its_own_a_site_asks_for_backups(admin, settings):
@@ -260,7 +261,7 @@ def test_the_schedule_says_what_ran_and_what_comes(admin, settings):
 
 
 def test_the_last_checks_stand_there_newest_first(admin):
-    check_runs.save(CheckRun(make_id(NOW - DAY), "whole", "command", 41_000, 12, 3, 2, 1), now=NOW)
+    check_runs.save(CheckRun(make_id(NOW - DAY), "whole", "command", 41_000, 12, 3, 2), now=NOW)
     place = {"table": "x", "start": {"PK": "a", "SK": "b"}}
     check_runs.save(CheckRun(make_id(NOW), "sample", "worker", 600_000, 300, 0, position=place), now=NOW)
     html = page(admin)
@@ -306,4 +307,4 @@ def test_the_page_is_for_admins(sign_in, roles):
 def test_what_the_page_costs(admin):
     with table.metered() as meter:
         page(admin)
-    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 6 + len(SCHEDULE), "GetItem": 1}
+    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 5 + len(SCHEDULE), "GetItem": 1}

@@ -9,12 +9,12 @@ from functools import partial
 
 import pytest
 
+from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys, table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_lists, payment_loads, payment_totals
 from dealsite.data.commerce.payment.payment_record import Payment, payment_item
 from dealsite.data.integrity import checks
-from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
 from tests.gateways.ledger import Ledger

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import (
@@ -18,7 +19,6 @@ from dealsite.data.integrity import checks
 from dealsite.data.table import schema
 from dealsite.data.table.drift import drift
 from dealsite.data.table.writes import Update
-from dealsite.loads.payments import GeneratedSource
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.measuring import measured

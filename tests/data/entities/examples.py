@@ -8,7 +8,6 @@ from tests.data.entities import (
     examples_deals,
     examples_drafts,
     examples_featured,
-    examples_findings,
     examples_operations,
     examples_payments,
     examples_people,
@@ -26,7 +25,6 @@ MODULES = (
     examples_batches,
     examples_people,
     examples_work,
-    examples_findings,
     examples_operations,
 )
 EXAMPLES: dict[str, dict[str, Any]] = {

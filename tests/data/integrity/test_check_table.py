@@ -1,4 +1,4 @@
-"""The command check_table: its rate, samples, final figures, and what goes to the quarantine."""
+"""The command check_table: its rate, samples, final figures, and what it repairs or leaves."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data import table
-from dealsite.data.integrity import check_runs, checks, quarantine, sample
+from dealsite.data import keys, table
+from dealsite.data.integrity import check_runs, checks, sample
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.jobs import command_runs
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put, Update
 from dealsite.management.commands import check_table
-from tests.builders import NOW, make_deal, make_id
+from tests.builders import DAY, NOW, make_deal, make_id
 from tests.measuring import measured
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("fresh_table")]
 COUNTS = ("BRAND#nordlicht", "COUNTS")
+JOB = make_id(NOW - DAY)
 
 
 class Terminal(StringIO):
@@ -54,31 +55,47 @@ def test_it_ends_with_its_figures():
     assert (run.scope, run.by, run.items, run.problems) == ("whole", "command", items, 0)
 
 
-def test_what_is_not_repaired_goes_to_the_quarantine_with_repair_alone():
+def test_what_is_derived_is_repaired_with_repair_alone_and_all_else_left():
     make_deal()
     damage("a", "b")
     table.write(Update(key=COUNTS, set={"deals": 7}))
-    assert "quarantine" not in check(fails=r"has 3 problems\. Run it with --repair\.")
-    assert quarantine.page(now=NOW).entries == []
+    check(fails=r"has 3 problems\. Run it with --repair\.")
+    assert table.get(COUNTS)["deals"] == 7
     noted = measured(command_runs.newest)("check_table")
     assert noted is not None
     assert (noted.ok, noted.by) == (False, "command")
     assert noted.said.endswith("has 3 problems. Run it with --repair.")
     said = check("--repair", fails=r"has 2 problems\.$")
-    assert "2 problems in the quarantine of the CMS, 2 new: /cms/quarantine/" in said
-    assert "2 problems in the quarantine of the CMS, 0 new" in check("--repair", fails="2 problems")
-    assert [run.repaired for run in measured(check_runs.newest)()] == [0, 1, 0]
+    assert "GHOST#a / A: Its type, 'Ghost', is not known. (nothing to derive it from)" in said
+    assert table.get(COUNTS)["deals"] == 1
+    check("--repair", fails="2 problems")
+    assert [(run.repaired, run.left) for run in measured(check_runs.newest)()] == [(0, 2), (1, 2), (0, 3)]
 
 
-def test_a_problem_that_somebody_repaired_is_gone_after_the_next_complete_run():
-    damage("a")
-    check("--repair", fails="1 problem")
-    table.write(Put(key=("GHOST#a", "A"), item={"type": "Throttle", "count": 1}))
-    check("--repair", "--sample", "100%")
-    assert len(quarantine.page(now=NOW).entries) == 1
-    check("--repair")
-    assert quarantine.page(now=NOW).entries == []
-    assert len(quarantine.page("gone", now=NOW).entries) == 1
+def test_what_is_of_a_retired_type_is_no_damage_and_goes_with_repair():
+    make_deal()
+    key = ("QUARANTINE#a", "QUARANTINE#a")
+    table.write(
+        Put(key=key, item={"type": "Quarantined", "GSI1PK": "QUARANTINE", "GSI1SK": "b#a", "copy": {}})
+    )
+    old = {
+        "type": "CheckRun",
+        "id": JOB,
+        "scope": "whole",
+        "by": "worker",
+        "items": 1,
+        "seconds": 1,
+        "problems": 0,
+    }
+    table.write(Put(key=keys.check_run(JOB), item=old | {"repaired": 0, "new": 0, "ttl": 1_900_000_000}))
+    assert "The table" in check()
+    assert "The sample" in check("--sample", "100%", "--repair")
+    assert table.get(key) is not None
+    said = check("--repair")
+    assert "Repaired: QUARANTINE#a / QUARANTINE#a: Nothing reads a Quarantined any more." in said
+    assert re.search("is whole, 1 problem repaired.$", said)
+    assert table.get(key) is None
+    assert check_runs.newest()[-1].id == JOB
 
 
 def test_samples_take_turns_and_repair_what_an_item_says_itself():
@@ -90,7 +107,6 @@ def test_samples_take_turns_and_repair_what_an_item_says_itself():
     assert "GSI1SK is 'x'" in said
     said = check("--sample", "60s", "--repair", fails="1 problem")
     assert "Repaired: DEAL#" in said
-    assert "1 new" in said
     assert [one.key for one in checks.find()] == [("GHOST#a", "A")]
 
 

@@ -1,11 +1,11 @@
 """Placing orders of a file by the site's own code: deals are published, users made, carts filled and ordered.
 
-What is made has ids that follow from the file, so an order is placed once, however often and by however many
-processes it is loaded. The times are the file's.
+What is made has ids that follow from the file, so an order is placed once, however often it is loaded. The times are
+the file's.
 """
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from dealsite.data import table
+from benchmarks.orders_file import OrderEntry, Product, derived_id, read
+from benchmarks.sharing import share
 from dealsite.data.catalogue import brands, categories, deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent
@@ -24,15 +25,12 @@ from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.imports.csv_files import BadFile
-from dealsite.loads.orders_file import OrderEntry, Product, derived_id, read
-from dealsite.loads.processes import share
 
 BRAND, CATEGORY = "Loaded products", "home-furniture"
 BY = "load"  # who publishes the deals
 METHOD = "test:approve"  # the card that the built-in test gateway approves
 NO_PASSWORD = "!"  # noqa: S105 - no hash of any password: nobody signs in as these users
 LEAD = timedelta(hours=1)  # by which a deal is published before its first order
-TRIES = 12
 PUBLISHED_AT_ONCE = 10
 
 
@@ -99,7 +97,7 @@ def publish_products(contents: Contents) -> None:
         new = [(one, _content(wanted[one], contents.products[wanted[one]], brand), brand) for one in batch]
         try:
             deals.publish_many(new, by=BY, now=contents.products[wanted[batch[-1]]].at)
-        except (errors.AlreadyExists, errors.TooLarge):  # another load publishes them, too
+        except errors.TooLarge:
             for deal_id, content, _ in new:
                 deals.publish(
                     content, deal_id=deal_id, brand=brand, by=BY, now=contents.products[wanted[deal_id]].at
@@ -146,7 +144,9 @@ def place(order: OrderEntry, contents: Contents) -> Step:
 
 
 def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], contents: Contents) -> bool:
-    """Place one order of the site; False if it is there. Other loads may be at the same one, in the same cart."""
+    """Place one order of the site; False if it is there."""
+    if _is_placed(order.username, order_id):
+        return False
     owner = carts.user_cart(order.username)
     wanted = [
         carts.CartAddition(
@@ -158,34 +158,26 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         )
         for product, quantity in pieces.items()
     ]
-    for attempt in range(TRIES):
-        if attempt:
-            table.back_off(attempt)
-            _forget_leftovers(order.username, order.at, wanted)
-        if _is_placed(order.username, order_id):
-            return False
-        added = carts.add_many(owner, wanted, now=order.at)
-        head, lines = carts.read_active(owner, now=order.at)
-        if {line.deal: line.quantity for line in lines} != {one.deal: one.quantity for one in wanted}:
-            refusal = next(iter(added.refused.values()), "its shopper's cart holds other deals.")
-            continue
-        purchase = Purchase(
-            order_id=order_id,
-            username=order.username,
-            name=order.username,
-            email=f"{order.username}@example.org",
-            version=head.version,
-            total=sum((line.total for line in lines), Decimal("0.00")),
-            address=Address(order.username, "Not in the file", "", "-", "Not in the file", order.country),
-            method=METHOD,
-        )
-        try:
-            orders.place(purchase, now=order.at)
-        except carts.CartChanged as changed:
-            refusal = str(changed)
-            continue
-        return True
-    raise CannotLoad(f"Order {order.id} cannot be placed: {refusal}")
+    added = carts.add_many(owner, wanted, now=order.at)
+    head, lines = carts.read_active(owner, now=order.at)
+    if {line.deal: line.quantity for line in lines} != {one.deal: one.quantity for one in wanted}:
+        refusal = next(iter(added.refused.values()), "its shopper's cart holds other deals.")
+        raise CannotLoad(f"Order {order.id} cannot be placed: {refusal}")
+    purchase = Purchase(
+        order_id=order_id,
+        username=order.username,
+        name=order.username,
+        email=f"{order.username}@example.org",
+        version=head.version,
+        total=sum((line.total for line in lines), Decimal("0.00")),
+        address=Address(order.username, "Not in the file", "", "-", "Not in the file", order.country),
+        method=METHOD,
+    )
+    try:
+        orders.place(purchase, now=order.at)
+    except carts.CartChanged as changed:
+        raise CannotLoad(f"Order {order.id} cannot be placed: {changed}") from None
+    return True
 
 
 def _is_placed(username: str, order_id: str) -> bool:
@@ -196,19 +188,6 @@ def _is_placed(username: str, order_id: str) -> bool:
     return True
 
 
-def _forget_leftovers(username: str, now: datetime, wanted: Sequence[carts.CartAddition] = ()) -> None:
-    """Take out of a cart what was put there for an order that is placed by now, also where it was added to.
-
-    What is wanted stays, if it is as many pieces as are wanted. 1 query and for each line 1 get.
-    """
-    owner, quantities = carts.user_cart(username), {(one.token, one.deal): one.quantity for one in wanted}
-    head, lines = carts.read_active(owner, now=now)
-    for line in lines:
-        token = head.lines[line.deal].token
-        if quantities.get((token, line.deal), line.quantity) != line.quantity or _is_placed(username, token):
-            carts.remove(owner, line.ref, now=now)
-
-
 def load(path: Path, contents: Contents, *, processes: int, advance: Advance) -> None:
     """Place all orders of a file in their order; CannotLoad, BadFile. Ended at any point, it can be repeated.
 
@@ -216,15 +195,13 @@ def load(path: Path, contents: Contents, *, processes: int, advance: Advance) ->
     """
 
     def load_share(number: int, report: Advance) -> None:
-        made: dict[str, datetime] = {}
+        made: set[str] = set()
         for order in read(path):
             if zlib.crc32(order.username.encode()) % processes != number:
                 continue
             if order.username not in made:
                 make_user(order.username, contents.users[order.username])
-            made[order.username] = order.at
+            made.add(order.username)
             report(place(order, contents))
-        for username, at in made.items():
-            _forget_leftovers(username, at)
 
     share(range(processes), load_share, processes=processes, advance=advance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from dealsite.loads.processes import share
+from benchmarks.sharing import share
 
 
 def test_a_process_that_shares_work_ends_by_the_signal_that_its_parent_handles():

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from benchmarks.sharing import share
 from dealsite.data.commerce.payment import payment_loads
 from dealsite.data.commerce.payment.payment_loads import Segment, Source
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.entities.payments import SEGMENTS
 from dealsite.data.table.ids import RANDOM_BITS, iso, new_ulid
-from dealsite.loads.processes import share
 
 PAYMENTS_OF_AN_ACCOUNT = 12
 
@@ -74,7 +74,7 @@ class GeneratedSource:
             yield self._payment(number), number, number + 1
 
     def _payment(self, number: int) -> Payment:
-        made = random.Random(f"{self.id} {number}")  # noqa: S311 - the same each time, guards nothing
+        made = random.Random(f"{self.id} {number}")
         due_at = self.first + timedelta(minutes=made.randrange(self.days * 24 * 60))
         return Payment(
             id=new_ulid(due_at, made.getrandbits(RANDOM_BITS)),

@@ -11,19 +11,18 @@ import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
-from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.attributes import CENT, YEARS
 from dealsite.data.entities.deals import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.names import normalise, normalise_username, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.imports.csv_files import BadFile, lines_of, opened
-from dealsite.loads.files import time_of_text
 
 SKU_CHARACTERS = 60
 
@@ -107,7 +106,12 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _time(text: str) -> datetime:
-    at = time_of_text(text, "ts")
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError("ts needs a time zone, such as 2026-12-01T09:00:00Z.")
+    at = at.astimezone(UTC)
+    if at.year not in YEARS:
+        raise ValueError(f"the year of ts should be from {YEARS[0]} to {YEARS[-1]} in UTC.")
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.jobs import site_switch
 from tests.builders import DAY, NOW
@@ -19,9 +20,10 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """The commands run at NOW and later, as told."""
+    """The commands run at NOW and later, as told, and make no test after them wait longer for answers."""
     from dealsite.worker import charging
 
+    monkeypatch.setattr(table, "be_patient", lambda: None)
     times = [NOW]
     monkeypatch.setattr(timezone, "now", lambda: times[0])
     monkeypatch.setattr(charging.charge_due, "__kwdefaults__", {"clock": lambda: times[0]})
