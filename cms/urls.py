@@ -15,7 +15,6 @@ from cms.deals import (
     preview,
     times,
     trash,
-    visibility,
 )
 from cms.featured import featured, featured_history, featured_preview
 from cms.home import home, numbers, palette
@@ -46,7 +45,6 @@ urlpatterns = [
     path("deals/views/<str:view_id>/move/", saved_views.move_view, name="cms_move_view"),
     path("deals/views/<str:view_id>/delete/", saved_views.delete_view, name="cms_delete_view"),
     path("deals/new/", drafts.new_draft, name="cms_new_draft"),
-    path("shared/<str:token>/", preview.shared, name="cms_shared"),
     path("deals/autosave/", autosave.autosave_setting, name="cms_autosave_setting"),
     path("deals/preview/", preview.preview_deal, name="cms_preview_deal"),
     path("deals/preview/frame/", preview.preview_frame, name="cms_preview_frame"),
@@ -67,7 +65,6 @@ urlpatterns = [
     ),
     path("deals/<str:deal_id>/reschedule/", times.reschedule_deal, name="cms_reschedule_deal"),
     path("deals/<str:deal_id>/history/", history.deal_history, name="cms_deal_history"),
-    path("deals/<str:deal_id>/visibility/", visibility.deal_visibility, name="cms_visibility"),
     path("deals/<str:deal_id>/history/compare/", history.compare_deal, name="cms_compare_deal"),
     path(
         "deals/<str:thing_id>/history/<int:number>/restore/",
@@ -90,7 +87,6 @@ urlpatterns = [
     path("drafts/<str:draft_id>/terms/", price_and_expiry.draft_terms, name="cms_draft_terms"),
     path("drafts/<str:draft_id>/duplicate/", drafts.duplicate_draft, name="cms_duplicate_draft"),
     path("drafts/<str:draft_id>/history/", history.draft_history, name="cms_draft_history"),
-    path("drafts/<str:draft_id>/visibility/", visibility.draft_visibility, name="cms_draft_visibility"),
     path("drafts/<str:draft_id>/history/compare/", history.compare_draft, name="cms_compare_draft"),
     path(
         "drafts/<str:thing_id>/history/<int:number>/restore/",
