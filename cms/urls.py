@@ -18,7 +18,7 @@ from cms.deals import (
 )
 from cms.featured import featured, featured_history, featured_preview
 from cms.home import home, numbers, palette
-from cms.imports import imports, rejected_rows, upload
+from cms.imports import imports, upload
 from cms.jobs import exports, jobs
 from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
 from cms.messages import messages
@@ -120,7 +120,6 @@ urlpatterns = [
     path("imports/", imports.import_list, name="cms_imports"),
     path("imports/paste/", upload.paste_rows, name="cms_paste_rows"),
     path("imports/<str:import_id>/", imports.deal_import, name="cms_import"),
-    path("imports/<str:import_id>/mend/", rejected_rows.fix_import, name="cms_fix_import"),
     path("imports/<str:import_id>/<str:part>/", imports.import_file, name="cms_import_file"),
     path("jobs/", jobs.job_list, name="cms_jobs"),
     path("jobs/<str:job_id>/pause/", jobs.pause_job, name="cms_pause_job"),

@@ -286,7 +286,6 @@ LEFT_OUT = {
     "cms_bring_back_changes": "the undo of cms_discard_changes, a write of the same item",
     "cms_leave": "the end of cms_presence",
     "cms_restore_draft_version": "as cms_restore_deal_version",
-    "cms_fix_import": "makes another import, as cms_paste_rows does",
     "cms_cancel_answer": "stops a thread of this process",
 }
 
