@@ -16,7 +16,7 @@ from cms.deals import (
     times,
     trash,
 )
-from cms.featured import featured, featured_history, featured_preview
+from cms.featured import featured
 from cms.home import home, numbers, palette
 from cms.imports import imports, upload
 from cms.jobs import exports, jobs
@@ -112,9 +112,7 @@ urlpatterns = [
     path("featured/<str:page_id>/again/", quick_actions.feature_again, name="cms_feature_again"),
     path("featured/plans/<str:plan_id>/cancel/", featured.cancel_plan, name="cms_cancel_plan"),
     path("featured/<str:page_id>/", featured.featured_page, name="cms_featured_page"),
-    path("featured/<str:page_id>/preview/", featured_preview.preview_featured, name="cms_preview_featured"),
-    path("featured/<str:page_id>/history/", featured_history.featured_history, name="cms_featured_history"),
-    path("featured/<str:page_id>/restore/", featured_history.restore_featured, name="cms_restore_featured"),
+    path("featured/<str:page_id>/restore/", featured.restore_featured, name="cms_restore_featured"),
     path("messages/", messages.message_list, name="cms_messages"),
     path("messages/new/", messages.new_message, name="cms_new_message"),
     path("imports/", imports.import_list, name="cms_imports"),

@@ -282,7 +282,6 @@ LEFT_OUT = {
     "download_my_data": "stores a line of the security log; needs a file: tests/accounts/test_my_data.py",
     "accept_changes": "changes what is seen alone",
     "cms_preview_deal": "shows, and stores nothing",
-    "cms_preview_featured": "shows, and stores nothing",
     "cms_bring_back_changes": "the undo of cms_discard_changes, a write of the same item",
     "cms_leave": "the end of cms_presence",
     "cms_restore_draft_version": "as cms_restore_deal_version",
