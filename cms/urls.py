@@ -15,11 +15,10 @@ from cms.deals import (
     preview,
     times,
     trash,
-    visibility,
 )
-from cms.featured import featured, featured_history, featured_preview
+from cms.featured import featured
 from cms.home import home, numbers, palette
-from cms.imports import imports, rejected_rows, upload
+from cms.imports import imports, upload
 from cms.jobs import exports, jobs
 from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
 from cms.messages import messages
@@ -45,7 +44,6 @@ urlpatterns = [
     path("deals/views/<str:view_id>/move/", saved_views.move_view, name="cms_move_view"),
     path("deals/views/<str:view_id>/delete/", saved_views.delete_view, name="cms_delete_view"),
     path("deals/new/", drafts.new_draft, name="cms_new_draft"),
-    path("shared/<str:token>/", preview.shared, name="cms_shared"),
     path("deals/autosave/", autosave.autosave_setting, name="cms_autosave_setting"),
     path("deals/preview/", preview.preview_deal, name="cms_preview_deal"),
     path("deals/preview/frame/", preview.preview_frame, name="cms_preview_frame"),
@@ -66,7 +64,6 @@ urlpatterns = [
     ),
     path("deals/<str:deal_id>/reschedule/", times.reschedule_deal, name="cms_reschedule_deal"),
     path("deals/<str:deal_id>/history/", history.deal_history, name="cms_deal_history"),
-    path("deals/<str:deal_id>/visibility/", visibility.deal_visibility, name="cms_visibility"),
     path("deals/<str:deal_id>/history/compare/", history.compare_deal, name="cms_compare_deal"),
     path(
         "deals/<str:thing_id>/history/<int:number>/restore/",
@@ -89,7 +86,6 @@ urlpatterns = [
     path("drafts/<str:draft_id>/terms/", price_and_expiry.draft_terms, name="cms_draft_terms"),
     path("drafts/<str:draft_id>/duplicate/", drafts.duplicate_draft, name="cms_duplicate_draft"),
     path("drafts/<str:draft_id>/history/", history.draft_history, name="cms_draft_history"),
-    path("drafts/<str:draft_id>/visibility/", visibility.draft_visibility, name="cms_draft_visibility"),
     path("drafts/<str:draft_id>/history/compare/", history.compare_draft, name="cms_compare_draft"),
     path(
         "drafts/<str:thing_id>/history/<int:number>/restore/",
@@ -115,15 +111,12 @@ urlpatterns = [
     path("featured/<str:page_id>/again/", quick_actions.feature_again, name="cms_feature_again"),
     path("featured/plans/<str:plan_id>/cancel/", featured.cancel_plan, name="cms_cancel_plan"),
     path("featured/<str:page_id>/", featured.featured_page, name="cms_featured_page"),
-    path("featured/<str:page_id>/preview/", featured_preview.preview_featured, name="cms_preview_featured"),
-    path("featured/<str:page_id>/history/", featured_history.featured_history, name="cms_featured_history"),
-    path("featured/<str:page_id>/restore/", featured_history.restore_featured, name="cms_restore_featured"),
+    path("featured/<str:page_id>/restore/", featured.restore_featured, name="cms_restore_featured"),
     path("messages/", messages.message_list, name="cms_messages"),
     path("messages/new/", messages.new_message, name="cms_new_message"),
     path("imports/", imports.import_list, name="cms_imports"),
     path("imports/paste/", upload.paste_rows, name="cms_paste_rows"),
     path("imports/<str:import_id>/", imports.deal_import, name="cms_import"),
-    path("imports/<str:import_id>/mend/", rejected_rows.fix_import, name="cms_fix_import"),
     path("imports/<str:import_id>/<str:part>/", imports.import_file, name="cms_import_file"),
     path("jobs/", jobs.job_list, name="cms_jobs"),
     path("jobs/<str:job_id>/pause/", jobs.pause_job, name="cms_pause_job"),

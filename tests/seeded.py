@@ -13,7 +13,6 @@ from typing import Any
 from django.test import override_settings
 from django.utils import timezone
 
-from cms.deals.preview import token_of
 from dealsite.accounts import passwords
 from dealsite.ask import ready, runs
 from dealsite.ask.lake import lake_in
@@ -98,7 +97,6 @@ class Content:
         now = timezone.now()
         payment = orders.get(SHOPPER, self.order).payments[-1]
         reset = passwords.make_reset_token(self.users[SHOPPER], now=now)
-        old = token_of("draft", self.draft.id, now - 8 * DAY)
         states = {state.replace(" ", "_"): deal for state, deal in self.deals.items()}
         return states | {
             "shopper": SHOPPER,
@@ -108,8 +106,6 @@ class Content:
             "imports": self.imports,
             "bulk": self.bulk,
             "answers": self.answers,
-            "scheduled_token": token_of("deal", self.id("scheduled"), now),
-            "old_token": old,
             # In routes
             "deal_id": self.id("live"),
             "draft_id": self.draft.id,
@@ -123,7 +119,7 @@ class Content:
             "plan_id": self.plan,
             "job_id": self.export if page == "cms_download_export" else self.bulk[1],
             "view_id": "x",
-            "token": reset if page == "follow_reset_link" else token_of("draft", self.draft.id, now),
+            "token": reset,
             "username": SHOPPER,
             "page_id": "front",
             "topic": "pictures",

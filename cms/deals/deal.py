@@ -21,7 +21,7 @@ from cms.deals.pending_edits import (
     stands_on,
     typed_changes,
 )
-from cms.deals.preview import holds_a_frame, shared_link
+from cms.deals.preview import holds_a_frame
 from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
@@ -194,11 +194,8 @@ def deal_page(
     if opened:
         address += "?changes=1"
     if stored:
-        now = timezone.now()
-        page["state"] = stored.card.state(now)
+        page["state"] = stored.card.state(timezone.now())
         page["by"] = kept.updated_by if kept and form.against else stored.updated_by
-        if opened or not stored.card.is_visible(now):
-            page["shared_link"] = shared_link("changes" if opened else "deal", stored.id, now)
         if kept and not opened and not stands_on(form, kept):
             page["autosave_note"] = _("It is not saved automatically: there are unpublished changes.")
         elif status in (200, 422):

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from cms.deals.deal import deal_conflict, edit_page
-from cms.deals.preview import holds_a_frame, shared_link
+from cms.deals.preview import holds_a_frame
 from cms.shared.forms import DealForm, typed, typed_deal
 from cms.shared.requests import (
     OPEN_FOR_LONG,
@@ -210,7 +210,6 @@ def draft_page(
     page = {
         "draft_id": draft_id,
         "draft": stored,
-        "shared_link": shared_link("draft", draft_id, timezone.now()) if stored else "",
         "lasting_address": address,
         "trouble": trouble,
     }

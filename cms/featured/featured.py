@@ -1,6 +1,6 @@
 """Featured deals: choose, order and save those of the front page, Editors' Choice and each category page.
 
-Or plan them for a time, see the page as it will be, and restore an earlier list.
+Or plan them for a time, and undo what was saved.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ from cms.lists.deal_list import id_in
 from cms.shared import undo
 from cms.shared.fields import typed_time, version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
-from dealsite.data.catalogue import featured, featured_plans
+from dealsite.data.catalogue import featured, featured_plans, featured_versions
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
@@ -137,6 +137,32 @@ def _say_saved(request: EditorRequest, before: FeaturedPage, saved: FeaturedPage
         return
     address = reverse("cms_restore_featured", args=[saved.id])
     undo.offer(request, said, address, kept=str(before.version), version=str(saved.version))
+
+
+@editor_action
+def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
+    """Undo: set an earlier list again, on top of the version that the editor saw; deals that are gone are left out."""
+    check_page(page_id)
+    seen = version_in(request.POST.get("version", ""))
+    earlier = featured_versions.get(page_id, version_in(request.POST.get("kept", "")))
+    page, found = featured.load(page_id, earlier.ids)
+    deals = [found[deal_id] for deal_id in earlier.ids if deal_id in found]
+    by, now = request.user.username, timezone.now()
+    try:
+        if page.ids == [deal.id for deal in deals]:  # a second click finds what the first has done
+            return redirect("cms_featured_page", page_id)
+        restored = featured.set_featured(page, deals, version=seen, by=by, now=now)
+    except (VersionConflict, NotFound):
+        page, found = featured.load(page_id, earlier.ids)
+        work = Arrangement(earlier.ids, {deal.id: deal.title for deal in earlier.deals})
+        return show(request, page, work, found, conflict=True, status=409)
+    gone = [deal.title for deal in earlier.deals if deal.id not in found]
+    said = _("%(page)s: the earlier list is back.") % {"page": page.title}
+    if gone:
+        said += " " + _("Left out, since they are deleted: %(titles)s") % {"titles": ", ".join(gone)}
+    address = reverse("cms_restore_featured", args=[page_id])
+    undo.offer(request, said, address, kept=str(page.version), version=str(restored.version))
+    return redirect("cms_featured_page", page_id)
 
 
 def _plan(

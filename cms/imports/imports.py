@@ -1,6 +1,6 @@
 """Imports of deals: say what the columns of a file are, have it checked, import it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -133,8 +133,8 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
         form.add_error(None, str(error))
         return _columns_page(request, one, None, form)
     old = one.source_file
-    source_file = replace(source_file_of(upload, old.name, old.bytes), of=old.of)
-    imports.read_again(one, source_file, version=_version(request))
+    again = source_file_of(upload, old.name, old.bytes)
+    imports.read_again(one, again, version=_version(request))
     return redirect("cms_import", one.id)
 
 

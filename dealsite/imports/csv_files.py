@@ -12,9 +12,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,6 +33,7 @@ FIELD_CHARACTERS = 131_072  # csv's own limit
 
 File = IO[bytes] | gzip.GzipFile
 NO_ROWS = gettext_lazy("The file names its columns, and holds no row.")
+REASONS = gettext_lazy("Why it was rejected")  # the title of the last column of a file of rejected rows
 
 
 class BadFile(Exception):
@@ -81,7 +85,8 @@ def read(path: Path, read_as: CsvFormat) -> Iterator[Record]:
 
 
 def records(file: File, read_as: CsvFormat) -> Iterator[Record]:
-    """Yield the records of an open file, from its beginning."""
+    """Yield the records of an open file, from its beginning, without the reasons of a file of rejected rows."""
+    width, reasons = 0, -1
     lines = _Lines(lines_of(file, read_as.encoding))
     while True:
         lines.begin()
@@ -94,7 +99,22 @@ def records(file: File, read_as: CsvFormat) -> Iterator[Record]:
             yield Record(start, [], _sentence(str(error)), lines.skip_one())
         else:
             if cells and not (start == 1 and hinted_separator(read_as.separator.join(cells))):
+                if not width:
+                    width, titles = len(cells), [cell.strip() for cell in cells]
+                    reasons = next((n for n in range(1, width) if titles[n] in _titles_of_reasons()), -1)
+                if reasons > 0:
+                    del cells[reasons : reasons + 1]
                 yield Record(start, cells)
+
+
+@cache
+def _titles_of_reasons() -> frozenset[str]:
+    """Return what the column of reasons is called, in every language: another editor may read the file."""
+    found = []
+    for code, _name in settings.LANGUAGES:
+        with translation.override(code):
+            found.append(str(REASONS))
+    return frozenset(found)
 
 
 def lines_of(file: File, encoding: str) -> Iterator[str]:

@@ -3,15 +3,13 @@
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 import tantivy
 
-from dealsite.data.catalogue.cards import DealCard
 from dealsite.search import folder
-from dealsite.search.documents import open_index, stored_of
+from dealsite.search.documents import open_index
 from dealsite.stream.panics import is_panic
 
 logger = structlog.get_logger(__name__)
@@ -74,25 +72,3 @@ def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
         return None
     _open[root] = (stamp, generation, index)
     return index
-
-
-@dataclass(frozen=True, slots=True)
-class Availability:
-    """`is_ready`: there is an index; `card`: what it shows of it, None if it has none."""
-
-    is_ready: bool
-    card: DealCard | None = None
-
-
-def known(kind: str, target_id: str) -> Availability:
-    """Return what the index knows of a deal or draft. No request."""
-    opened = searcher()
-    if opened is None:
-        return Availability(False)
-    try:
-        with unreadable_if_it_fails():
-            stored = stored_of(opened, f"{kind.upper()}#{target_id}")
-    except Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return Availability(False)
-    return Availability(True, stored.card if stored else None)

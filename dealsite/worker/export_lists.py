@@ -169,16 +169,6 @@ LISTS = {
             cells={"deals": lambda plan: len(plan.deals), "titles": lambda plan: _featured(plan.deals)},
         ),
         ExportList(
-            "earlier-lists",
-            _("Earlier lists"),
-            sources.earlier_lists,
-            "page=list.page, version=list.version, @set_at=list.at, set_by=list.by, is_now, deals, titles, "
-            "came=difference.came, went=difference.went, moved=difference.moved",
-            ("page",),
-            ("page",),
-            {"deals": lambda one: len(one["list"].deals), "titles": lambda one: _featured(one["list"].deals)},
-        ),
-        ExportList(
             "messages",
             _("Messages"),
             every(announcements.newest, "rows"),

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured, featured_versions
+from dealsite.data.catalogue import brands, categories, deals, drafts
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
@@ -179,16 +179,6 @@ def all_brands(export: Export) -> Iterator[Brand]:
 
 def all_categories(export: Export) -> Iterator[Category]:
     return (replace(one, counts=one.counts or Counts()) for one in categories.all_categories())
-
-
-def earlier_lists(export: Export) -> Iterator[dict[str, Any]]:
-    """Yield the featured list of a page and its earlier ones, with what each changed."""
-    page = featured.get(export.filters["page"])
-    versions = featured_versions.of_page(page.id)
-    if page.version:
-        versions.insert(0, featured_versions.as_version(page))
-    for one, difference in zip(versions, featured_versions.differences(versions), strict=True):
-        yield {"list": one, "difference": difference, "is_now": one.version == page.version}
 
 
 def jobs_of_month(export: Export) -> Iterator[Any]:

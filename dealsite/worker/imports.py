@@ -7,11 +7,10 @@ that it did not note any more is recognised: the ids are made of the rows, the t
 from __future__ import annotations
 
 import csv
-import json
 import shutil
+import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
@@ -38,9 +37,8 @@ from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark, Result
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
-ROWS, REPORT, REJECTED, FIXABLE_ROWS = "rows.csv", "report.csv", "refused.csv", "mendable.json"
-FIXABLE = 200  # rejected rows that can be fixed in the page
-FIXABLE_CHARACTERS = 4_000  # of such a row
+ROWS, REPORT, REJECTED = "rows.csv", "report.csv", "refused.csv"
+OLD_PART = "mendable.json"  # which releases before wrote
 SHOWN = 50  # remarks that the page shows; the file has all
 WINDOW = 250  # rows between two notes of how far it has come
 WINDOW_WITH_PICTURES = 40
@@ -74,7 +72,7 @@ def run_import(job: Job, now: datetime) -> None:
 def delete_import(job: Job, now: datetime) -> None:
     """Delete the files of an import; harmless if they are gone."""
     import_id = from_item(ImportPayload, job.payload).import_id
-    for part in (ROWS, REPORT, REJECTED, FIXABLE_ROWS):
+    for part in (ROWS, REPORT, REJECTED, OLD_PART):
         storage().delete(file_name(import_id, part))
 
 
@@ -124,13 +122,12 @@ class _Turn:
                 try:
                     self._run(path, dry=self.job.kind == CHECK_IMPORT)
                     self._own()  # a newer check has a report of its own, in the same place
-                    fixable = self.report.finish(path, self.read_as, self.found.id)
+                    self.report.finish(path, self.read_as, self.found.id)
                 except BadFile as error:
                     raise jobs.Cancelled(str(error)) from None
         self._note(force=True)
-        totals = asdict(self.run_.totals) | {"mendable": fixable}
         new = [asdict(brand) for brand in self.brands]
-        imports.finished(self.job, totals=totals, remarks=self.report.first, brands=new)
+        imports.finished(self.job, totals=asdict(self.run_.totals), remarks=self.report.first, brands=new)
 
     def _run(self, path: Path, *, dry: bool) -> None:
         self.run_ = Import(
@@ -225,13 +222,12 @@ class _Turn:
 
 
 class Report:
-    """The remarks of one run, as a file for spreadsheets; memory holds the first ones and the rejected lines."""
+    """The remarks of one run, as a file for spreadsheets; memory holds the first ones, and why lines were rejected."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.first: list[dict[str, Any]] = []
-        self.rejected: set[int] = set()
-        self.wrong: dict[int, list[tuple[str, str]]] = defaultdict(list)
+        self.reasons: dict[int, str] = {}
         self._file = (folder / REPORT).open("w", encoding="utf-8-sig", newline="")
         self._write(_("Line"), _("Refused"), _("Column"), _("Value"), _("Reason"))
 
@@ -243,9 +239,9 @@ class Report:
 
     def add(self, remark: Remark) -> None:
         if remark.refused:
-            self.rejected.add(remark.line)
-            if remark.line in self.wrong or len(self.wrong) < FIXABLE:
-                self.wrong[remark.line].append((remark.column, remark.reason))
+            said = f"{remark.column}: {remark.reason}" if remark.column else remark.reason
+            earlier = self.reasons.get(remark.line, "")
+            self.reasons[remark.line] = sys.intern(f"{earlier} {said}".strip())
         if len(self.first) < SHOWN:
             self.first.append(asdict(remark))
         refused = _("yes") if remark.refused else _("no")
@@ -254,28 +250,24 @@ class Report:
     def add_brand(self, brand: NewBrand) -> None:
         self._write(brand.line, _("no"), _("Brand"), brand.name, NEW_BRAND)
 
-    def finish(self, path: Path, read_as: CsvFormat, import_id: str) -> int:
-        """Write the rejected rows, in the columns of the file, and store all; return how many can be fixed in place."""
+    def finish(self, path: Path, read_as: CsvFormat, import_id: str) -> None:
+        """Write the rejected rows, in the columns of the file and with their reasons behind them, and store all."""
         self._file.close()
-        fixable: list[dict[str, Any]] = []
         with (self.folder / REJECTED).open("w", encoding="utf-8-sig", newline="") as file:
             write = csv.writer(file).writerow
             width = 0
             for record in csv_files.read(path, read_as):
-                if width and record.line not in self.rejected:
+                if width and record.line not in self.reasons:
                     continue
                 cells = [_clean(cell) for cell in _cells(record, read_as.separator, width)]
-                write([safe_cell(unmarked(cell)) for cell in cells])
-                if width and record.line in self.wrong and sum(map(len, cells)) <= FIXABLE_CHARACTERS:
-                    fixable.append({"line": record.line, "cells": cells, "wrong": self.wrong[record.line]})
+                last = self.reasons[record.line] if width else str(csv_files.REASONS)
+                write([*(safe_cell(unmarked(cell)) for cell in cells), safe_cell(last)])
                 width = width or len(cells)
-        (self.folder / FIXABLE_ROWS).write_text(json.dumps(fixable), "utf-8")
-        for part in (REPORT, REJECTED, FIXABLE_ROWS):
+        for part in (REPORT, REJECTED):
             with (self.folder / part).open("rb") as file:
                 name = file_name(import_id, part)
                 storage().delete(name)
                 storage().save(name, File(file))
-        return len(fixable)
 
     def _write(self, *cells: object) -> None:
         csv.writer(self._file).writerow([safe_cell(cell) for cell in cells])
@@ -286,7 +278,7 @@ def _cells(record: Record, separator: str, width: int) -> list[str]:
     if record.problem:
         bare = [cell.strip().strip('"') for cell in record.text.rstrip("\r\n").split(separator)]
         return (bare + [""] * width)[: max(width, len(bare))]
-    return record.cells
+    return record.cells + [""] * (width - len(record.cells))
 
 
 def _clean(text: str) -> str:

@@ -13,7 +13,6 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from cms.deals import preview
 from cms.shared import pictures
 from dealsite import environment
 from dealsite.accounts import cookies, email_links, passwords, second_factor
@@ -22,7 +21,6 @@ from dealsite.accounts.sign_in import half_of, half_signed_in
 from dealsite.data.integrity import check_runs
 from dealsite.data.people import two_factor, users
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import NotFound
 from shopping.checkout import checkout
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import make_id
@@ -30,7 +28,6 @@ from tests.people import make_user
 
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 SIGNERS = (
-    (preview, "_signer"),
     (pictures, "_signer"),
     (email_links, "_confirming"),
     (email_links, "_taking_back"),
@@ -67,7 +64,6 @@ def test_signed_tokens_outlive_the_key_as_long_as_it_is_a_fallback(
         cookies.HALF,
     )
     signed = [cookie.sign(cookies.Signed("ada", "text")) for cookie in all_cookies]
-    share = preview._signer.sign_object(["draft", make_id(), int(now.timestamp()) + 60])
     picture = pictures._signer.sign_object(["lamp.webp", 800, 600])
     ticket = signing.dumps([make_id(), "ada", "card"], salt=checkout.SALT)
     sealed = second_factor.seal(kim.username, SECRET)
@@ -77,7 +73,6 @@ def test_signed_tokens_outlive_the_key_as_long_as_it_is_a_fallback(
         email_links.taking_back_user(took, now=now) is not None,
         email_links.confirming_user(confirms, now=now) is not None,
         *(cookie.unsign(text) is not None for cookie, text in zip(all_cookies, signed, strict=True)),
-        _is_shared(share, now),
         pictures.kept(picture, "") is not None,
         _loads(ticket),
         second_factor.unseal("kim", sealed) == SECRET,
@@ -222,13 +217,6 @@ def test_a_form_that_was_open_when_the_key_changed_is_taken(ada: User, rotate: C
     rotate(True)
     sent = {"name": "ada", "password": PASSWORD, "csrfmiddlewaretoken": str(token)}
     assert browser.post("/account/sign-in/", sent).status_code == 302
-
-
-def _is_shared(token: str, now: Any) -> bool:
-    try:
-        return bool(preview.read_token(token, now))
-    except NotFound:
-        return False
 
 
 def _loads(ticket: str) -> bool:

@@ -18,7 +18,7 @@ from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content
 
 STRANGER = "stranger"
 OF_THE_SHOPPER = ("order_id", "payment_id", "message_id")
-# What only its owner, or the role for it, may read. A deal's preview opens by a token that its editor gave away.
+# What only its owner, or the role for it, may read.
 PRIVATE = (
     "@example.org",
     "1 High Street",
@@ -27,7 +27,7 @@ PRIVATE = (
     "A picture without words",
     "Lacks nothing",
 )
-WITH_A_TOKEN = ("cms_shared", "follow_reset_link", "new_password")
+WITH_A_TOKEN = ("follow_reset_link", "new_password")
 HARMLESS = {"delete_message": 302}  # of one's own messages, none has this id: it is gone as wished
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from django.core import signing
 
-from cms.deals import preview
 from cms.shared import pictures
 from dealsite.accounts import cookies, email_links
 from dealsite.data.catalogue.cards import Picture
@@ -25,12 +23,6 @@ def test_a_checkout_reads_its_ticket():
     sent = {"order": signing.dumps([ORDER, "ada", "card"], salt="shopping.checkout")}
     request = cast(Any, SimpleNamespace(POST=sent, user=SimpleNamespace(username="ada")))
     assert Ticket.of(request) == Ticket(ORDER, "ada", "card")
-
-
-def test_a_share_link_reads_its_token():
-    until = NOW.astimezone(UTC).replace(microsecond=0) + timedelta(days=1)
-    token = signing.Signer(salt="cms.sharing").sign_object(["draft", ORDER, int(until.timestamp())])
-    assert preview.read_token(token, NOW) == ("draft", ORDER, until)
 
 
 def test_a_form_reads_the_picture_that_it_keeps():

@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import itertools
-import json
 from datetime import datetime, timedelta
 
 import pytest
@@ -111,7 +110,6 @@ def test_a_check_counts_and_stores_nothing_but_its_report():
         "brands": 2,
         "notes": 0,
         "pictures": 0,
-        "mendable": 1,
     }
     assert [(r["line"], r["column"], r["value"], r["refused"]) for r in one.remarks] == [
         (3, "price", "x", True)
@@ -156,8 +154,9 @@ def test_a_row_without_a_time_is_published_when_the_check_was_ordered():
 def test_rejected_rows_come_back_in_their_own_columns_and_can_be_imported_fixed():
     one = imported([make_row(0), make_row(1, price="x", title="=cmd|calc"), make_row(2, url="@y")])
     refused = table_of(one.id, running.REJECTED)
-    assert refused[0] == list(TITLES)
+    assert refused[0] == [*TITLES, "Why it was rejected"]
     assert [row[0] for row in refused[1:]] == ["'=cmd|calc", "Lamp 2"]
+    assert refused[1][-1] == "price: Write the amount as 1299.90."
     content = (
         kept(one.id, running.REJECTED).replace(b",x,", b",5,").replace(b"'@y", b"https://shop.example/y")
     )
@@ -187,15 +186,6 @@ def test_a_rejected_row_means_in_its_file_what_it_meant_in_the_one_that_was_uplo
     (_, cells) = table_of(import_id, running.REJECTED)
     assert cells[0] == safe_cell(unmarked(title))
     assert unmarked(cells[0]) == unmarked(title)
-
-
-def test_what_can_be_fixed_in_the_page_is_kept_apart():
-    import_id = upload_file([], content=as_csv([make_row(0, price="x", description="d" * 5000)]) + b'"open\n')
-    work()
-    found = json.loads(kept(import_id, running.FIXABLE_ROWS))
-    assert [(row["line"], row["cells"][0]) for row in found] == [(3, "open")]
-    assert found[0]["wrong"] == [["", "A quote is opened here and never closed."]]
-    assert len(found[0]["cells"]) == len(TITLES)
 
 
 def test_hostile_rows_are_refused_alone():
@@ -258,7 +248,6 @@ def test_a_check_that_ends_late_leaves_the_report_of_the_newer_one_alone(monkeyp
     monkeypatch.setattr(rows, "check_as", late)
     work()
     assert [row[0] for row in table_of(import_id, running.REPORT)] == ["Line", "2"]  # its titles, a new brand
-    assert json.loads(kept(import_id, running.FIXABLE_ROWS)) == []
     assert imports.get(import_id).totals["refused"] == 0
     assert jobs.get(one.job).state == "cancelled"
 
@@ -302,6 +291,7 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
 def test_files_are_deleted_after_a_week(private):
     import_id = upload_file([make_row(0, price="x")])
     work()
+    (private / "imports" / import_id / running.OLD_PART).write_text("[]")
     assert len(list((private / "imports" / import_id).iterdir())) == 4
     work(NOW + 7 * DAY)
     assert list((private / "imports" / import_id).iterdir()) == []
@@ -333,7 +323,7 @@ def test_a_row_that_the_table_refuses_is_in_the_report_too(monkeypatch):
 
     monkeypatch.setattr(deals, "publish_many", refuse_one)
     one = imported([make_row(n) for n in range(3)])
-    assert (one.totals["imported"], one.totals["refused"], one.totals["mendable"]) == (2, 1, 1)
+    assert (one.totals["imported"], one.totals["refused"]) == (2, 1)
     assert table_of(one.id, running.REJECTED)[1][0] == "Lamp 1"
 
 

@@ -63,7 +63,7 @@ class ImportProgress:
 class SourceFile:
     """A file as it came: `rows` is about how many it has, `samples` the first ones.
 
-    `decimal` and `dates` are guessed from its amounts and times, `of` is the import whose rejected rows it fixes.
+    `decimal` and `dates` are guessed from its amounts and times.
     """
 
     name: str
@@ -75,7 +75,6 @@ class SourceFile:
     decimal: str
     dates: str
     samples: tuple[tuple[str, ...], ...] = ()
-    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class Import:
     """An import; `layout` says how the file is read, `job` works on it, the rest is what came of it.
 
     `brands` are the first ones that it made, or would make: line, slug and name. `totals` holds imported (or, after a
-    check, new), there, refused, brands, notes and mendable; `version` counts what editors did to it.
+    check, new), there, refused, brands and notes; `version` counts what editors did to it.
     """
 
     id: str

@@ -32,7 +32,7 @@ SOURCE_FILE: Shape = {
     "decimal": DECIMAL,
     "dates": DATES,
     "samples": ListOf(CELLS, most=SAMPLES, about="the first rows"),
-    "of": Ulid(least=0, about="the import whose rejected rows it fixes"),
+    "of": Ulid(least=0, optional=True, about="of older imports; nobody reads it"),
 }
 
 LAYOUT: Shape = {
@@ -50,7 +50,8 @@ LAYOUT: Shape = {
     "language": Text(most=20, pattern="[A-Za-z-]+", optional=True, about="of remarks"),
 }
 
-TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures", "mendable")
+TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures")
+OLD_TOTAL = {"mendable": Whole(optional=True, about="of older imports; nobody reads it")}
 
 NEW_BRAND: Shape = {"line": Whole(about="of the file"), "slug": Slug(), "name": Text(most=NAME_CHARACTERS)}
 REMARK: Shape = {
@@ -92,7 +93,7 @@ IMPORT = Entity(
         "brought": Map(SOURCE_FILE, about="the file as it came"),
         "version": Whole(least=1, about="counts what editors did to it"),
         "layout": Map(LAYOUT, optional=True),
-        "totals": Map(dict.fromkeys(TOTALS, Whole()), optional=True),
+        "totals": Map(dict.fromkeys(TOTALS, Whole()) | OLD_TOTAL, optional=True),
         "remarks": ListOf(Map(REMARK), most=SHOWN_REMARKS, optional=True),
         "brands": ListOf(Map(NEW_BRAND), optional=True, about="the first that it made, or would make"),
         "card": Map(
@@ -102,7 +103,7 @@ IMPORT = Entity(
                 "stage": Text(one_of=STAGES),
                 "rows": Whole(copy_of="brought.rows"),
                 "job": Ulid(refers="Job", optional=True, about="works on it, or did last"),
-                "totals": Map(dict.fromkeys(TOTALS, Whole(optional=True)), optional=True),
+                "totals": Map(dict.fromkeys(TOTALS, Whole(optional=True)) | OLD_TOTAL, optional=True),
             }
         ),
     },

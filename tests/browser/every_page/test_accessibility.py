@@ -19,7 +19,7 @@ from tests.pages import PAGES
 from tests.seeded import ADMIN, SHOPPER, VISITOR
 
 # A report is in the language of whoever had the file checked, which was English here.
-REPORTS = {"cms_import", "cms_fix_import"}
+REPORTS = {"cms_import"}
 
 
 @every_page

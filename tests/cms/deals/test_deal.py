@@ -37,6 +37,27 @@ def test_the_page_of_a_scheduled_deal_says_when_it_goes_live(editor):
     assert "in the shop</a>" not in html
 
 
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({}, "Live since 20 Nov 2026, 12:00 UTC: on its page, in the lists of its day, brand and category,"),
+        ({"expires_at": NOW + HOUR}, "Live since 20 Nov 2026, 12:00 UTC: on its page,"),
+        (
+            {"stock": 0},
+            "Live since 20 Nov 2026, 12:00 UTC, but sold out: its page, lists and search show it so,",
+        ),
+        (
+            {"expires_at": NOW - HOUR},
+            "It expired 21 Nov 2026, 11:00 UTC: its page, lists and search show it as over,",
+        ),
+    ],
+)
+def test_a_sentence_says_whether_and_where_shoppers_see_it(editor, fields, sentence):
+    deal = make_deal(live_at=NOW - DAY, **fields)
+    html = editor.get(address(deal)).content.decode()
+    assert sentence in " ".join(re.sub("<[^>]+>", "", html).split())
+
+
 def test_an_edit_is_saved(editor, calls):
     deal = make_deal(stock=3)
     form = inputs(editor.get(address(deal)))

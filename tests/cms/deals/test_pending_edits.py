@@ -7,10 +7,9 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from cms.deals.preview import token_of
 from dealsite.data.catalogue import deals
 from dealsite.data.editing import pending_edits
-from tests.builders import DAY, EDITOR, NOW, make_brand, make_deal
+from tests.builders import DAY, NOW, make_brand, make_deal
 from tests.cms.conftest import HTMX
 from tests.cms.deals.test_autosave import OTHER, TOKEN
 
@@ -244,16 +243,6 @@ def test_a_scheduled_deals_changes_move_with_it(editor):
     assert "Unpublished changes by eve" in editor.get(moved).content.decode()
     form = typed(editor.get(moved + OPENED))
     assert editor.post(moved + OPENED, form | {"action": "save"}).status_code == 302
-
-
-def test_they_are_shared_with_colleagues_until_they_are_published(editor, office):
-    deal = make_deal()
-    keep(editor, deal, title="Better")
-    link = reverse("cms_shared", args=[token_of("changes", deal.id, NOW)])
-    assert link in editor.get(address(deal, OPENED)).content.decode()
-    assert re.search(r"<h1[^>]*>Better</h1>", office.get(link).content.decode())
-    pending_edits.discard(pending_edits.find(deal), by=EDITOR, now=NOW)
-    assert office.get(link)["Location"] == f"/deals/{deal.id}/"
 
 
 @pytest.mark.parametrize("name", ["cms_discard_changes", "cms_bring_back_changes"])

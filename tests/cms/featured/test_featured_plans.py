@@ -1,4 +1,4 @@
-"""Featured lists planned, previewed, undone and looked back on, as an editor does it."""
+"""Featured lists planned and undone, as an editor does it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from django.urls import reverse
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deals import delete
 from dealsite.worker import loop
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_category, make_deal
+from tests.builders import DAY, EDITOR, NOW, make_deal
 from tests.cms.conftest import HTMX, inputs
 from tests.cms.lists.test_saved_views import undo_fields
 
 FRONT, INDEX = reverse("cms_featured_page", args=["front"]), reverse("cms_featured")
-PREVIEW, HISTORY, RESTORE = (
-    reverse(f"cms_{name}_featured" if name != "featured_history" else "cms_featured_history", args=["front"])
-    for name in ("preview", "featured_history", "restore")
-)
+RESTORE = reverse("cms_restore_featured", args=["front"])
 SOON = "2026-11-21T18:00"
 
 
@@ -170,18 +167,18 @@ def test_what_was_left_out_is_named(editor):
 @pytest.mark.parametrize("plan_id", ["x", "0" * 26])
 def test_a_plan_that_is_none_is_404(editor, plan_id):
     assert editor.get(FRONT, {"plan": plan_id}).status_code == 404
-    assert editor.get(PREVIEW, {"plan": plan_id}).status_code == 404
     assert editor.post(reverse("cms_cancel_plan", args=[plan_id])).status_code == 404
 
 
 def test_a_plan_of_another_page_is_404(editor):
     arrange(editor, make_deal(), do="plan", at=SOON)
     plan = featured_plans.newest()[0].id
-    for name in ("cms_featured_page", "cms_preview_featured"):
-        assert editor.get(reverse(name, args=["editors-choice"]), {"plan": plan}).status_code == 404
+    assert (
+        editor.get(reverse("cms_featured_page", args=["editors-choice"]), {"plan": plan}).status_code == 404
+    )
 
 
-# Undo, and earlier lists
+# Undo
 
 
 def test_a_saved_list_is_undone_by_a_button(editor):
@@ -212,27 +209,13 @@ def test_undo_over_a_list_set_meanwhile_shows_both(editor, other_editor):
     assert featured.get("front").ids == [third.id]
 
 
-def test_the_history_says_who_changed_what(editor, other_editor):
-    first, second, third = (make_deal(title=title) for title in ("First", "Second", "Third"))
-    arrange(editor, first, second)
-    arrange(other_editor, third, second, first)
-    arrange(editor, third)
-    said = text(editor.get(HISTORY))
-    assert re.search(r"eve The list of now Removed Second, First", said)
-    assert re.search(r"oscar Added Third Moved (First|Second)", said)
-    assert re.search(r"eve Added First, Second", said)
-
-
-def test_an_earlier_list_is_restored_without_what_is_gone(editor):
+def test_undo_restores_a_list_without_what_is_gone(editor):
     first, gone = make_deal(title="First"), make_deal(title="Gone")
     arrange(editor, first, gone)
-    arrange(editor, first)
-    delete(gone, by=EDITOR, now=NOW)
     arrange(editor)
-    editor.get(FRONT)  # takes the note with its undo
-    buttons = re.findall(r'name="kept"\s+value="(\d+)"', editor.get(HISTORY).content.decode())
-    assert buttons == ["2", "1"]
-    editor.post(RESTORE, {"kept": "1", "version": "3"})
+    fields = undo_fields(editor.get(FRONT), RESTORE)
+    delete(gone, by=EDITOR, now=NOW)
+    editor.post(RESTORE, fields)
     assert featured.get("front").ids == [first.id]
     assert "Left out, since they are deleted: Gone" in text(editor.get(FRONT))
 
@@ -244,70 +227,11 @@ def test_a_list_that_is_not_kept_is_404(editor, kept):
     assert editor.post(reverse("cms_restore_featured", args=["x"]), {"kept": "1"}).status_code == 404
 
 
-def test_a_page_never_set_has_no_history(editor):
-    assert "This page has not been set yet." in text(editor.get(HISTORY))
-    assert editor.get(reverse("cms_featured_history", args=["x"])).status_code == 404
-
-
-# The page as it will be
-
-
-@pytest.mark.parametrize("page_id", ["front", "editors-choice", "peripherals-networking"])
-def test_a_page_is_shown_with_the_list_in_the_form(editor, page_id):
-    make_category("peripherals-networking")
-    deal, saved = make_deal(title="In the form"), make_deal(title="On the page")
-    page, found = featured.load(page_id, [saved.id])
-    featured.set_featured(page, [found[saved.id]], version=0, by=EDITOR, now=NOW)
-    address = reverse("cms_preview_featured", args=[page_id])
-    response = editor.post(address, {"deal": [deal.id], "title": ["x"], "position": ["1"]})
-    html = response.content.decode()
-    assert response.status_code == 200
-    assert "with a list that is not saved" in html
-    assert 'name="robots" content="noindex"' in html
-    assert "In the form" in html
-    assert ("On the page" in html) == (page_id != "editors-choice")  # there among the latest deals only
-    assert "no-store" in response.headers["Cache-Control"]
-    assert featured.get(page_id).ids == [saved.id]
-
-
-def test_a_planned_page_is_shown_as_it_will_be_at_its_time(editor):
-    now, later, too_late = (
-        make_deal(title="Now"),
-        make_deal(title="Later", live_at=NOW + HOUR),
-        make_deal(title="Too late", live_at=NOW + 9 * HOUR),
-    )
-    arrange(editor, now, later, too_late, do="plan", at=SOON)
-    plan = featured_plans.newest()[0]
-    page = text(editor.get(PREVIEW, {"plan": plan.id}))
-    assert "as it will be on 21 Nov 2026, 18:00 UTC" in page
-    assert "Later" in page
-    assert "Too late" not in page
-    assert "1 deal of the list is not on it" in page
-    typed = {"deal": [later.id], "title": ["x"], "position": ["1"], "at": SOON}
-    assert "Later" in text(editor.post(PREVIEW, typed))
-    assert "Later" not in text(editor.post(PREVIEW, typed | {"at": ""}))
-
-
-def test_without_a_plan_the_list_of_now_is_shown(editor):
-    arrange(editor, make_deal(title="On the page"))
-    page = text(editor.get(PREVIEW))
-    assert "with its list of now" in page
-    assert "On the page" in page
-
-
-def test_a_preview_is_for_editors_only(sign_in, client):
-    make_deal()
-    assert client.get(PREVIEW).status_code == 302
-    assert sign_in().post(PREVIEW).status_code == 403
-    assert sign_in("editor").post(reverse("cms_preview_featured", args=["x"])).status_code == 404
-
-
 def test_what_these_pages_cost(editor, calls):
     deal = make_deal()
     arrange(editor, deal)
     arrange(editor, deal, do="plan", at=SOON)
     plan = featured_plans.newest()[0].id
-    assert calls(lambda: editor.get(HISTORY)) == ["GetItem", "Query"]
     assert calls(lambda: editor.get(INDEX)) == ["Query"]
     assert len(calls(lambda: editor.get(FRONT, {"plan": plan}))) <= 6
     moved = form(editor) | {"do": f"down:{deal.id}"}

@@ -20,7 +20,6 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests import import_files
 from tests.builders import NOW
 from tests.cms.conftest import HTMX
 
@@ -331,51 +330,37 @@ def test_a_pasted_lone_surrogate_does_no_harm(editor):
     assert editor.get(answer["Location"]).status_code == 200
 
 
-def test_rejected_rows_are_fixed_in_the_page_and_go_again(editor):
+def rejected(browser, address):
+    return b"".join(browser.get(f"{address}refused.csv/").streaming_content)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_rejected_rows_are_fixed_in_their_file_and_uploaded_again(editor, language):
     address = upload_file(editor)
-    check(editor, address)
-    assert f"{address}mend/" in text(editor.get(address))
-    page = editor.get(f"{address}mend/")
-    assert "Write the amount as 1299,90." in text(page)
-    (row,) = page.context["rows"]
-    assert [cell.title for cell in row.cells if cell.reason] == ["Preis"]
-    sent = {cell.name: "49,90" if cell.reason else cell.value for cell in row.cells}
-    answer = editor.post(f"{address}mend/", sent)
-    assert answer.status_code == 302
+    profiles.save_preferences("eve", language=language)
+    assert f"{address}refused.csv/" in text(check(editor, address, become="deals"))
+    profiles.save_preferences("eve", language="en")
+    again = upload_file(editor, rejected(editor, address).replace(b",x,", b',"49,90",'))
+    page = editor.get(again)
+    assert [column["field"].label for column in page.context["form"].columns] == HEADER.strip().split(";")
+    assert page.context["remembered"]
+    assert "Import 1 deal" in text(check(editor, again))
+    go(editor, again)
     work()
-    page = editor.get(answer["Location"])
-    assert "Import 1 draft" in text(page)
-    assert page.context["one"].source_file.of == address.split("/")[-2]
-    go(editor, answer["Location"])
-    work()
-    assert stored("Draft") == ["Stuhl"]
+    assert stored("Deal") == ["Stuhl"]
 
 
-def test_rows_that_are_left_out_do_not_go_again(editor):
-    address = upload_file(editor)
+def test_rows_that_are_rejected_twice_have_the_reasons_of_the_second_time(editor):
+    rows = "Stuhl;Lampadine;Home & Furniture;x\n" + "Tisch;;;;;;;zu;viel\n"
+    address = upload_file(editor, HEADER + rows)
     check(editor, address)
-    answer = editor.post(f"{address}mend/", {"cell-0-0": "x", "skip-0": "on"})
-    assert answer.status_code == 200
-    assert "All rows are left out" in text(answer)
-    (row,) = answer.context["rows"]
-    assert (row.cells[0].value, row.is_left_out) == ("x", True)
-    assert len(imports.newest().imports) == 1
-
-
-@pytest.mark.parametrize(
-    ("error", "status"), [(errors.Unavailable(), 503), (errors.Invalid("Too long."), 422)], ids=["503", "422"]
-)
-def test_what_was_fixed_is_not_lost_where_it_cannot_be_stored(editor, monkeypatch, error, status):
-    def fail(*arguments, **options):
-        raise error
-
-    address = upload_file(editor)
-    check(editor, address)
-    monkeypatch.setattr(imports, "create", fail)
-    answer = editor.post(f"{address}mend/", {"cell-0-0": "Typed with care"})
-    assert answer.status_code == status
-    assert "Typed with care" in answer.content.decode()
-    assert "Nothing that you entered is lost." in text(answer)
+    again = upload_file(editor, rejected(editor, address).replace(b",x,", b',"1,2,3",'))
+    check(editor, again)
+    titles, chair, table_ = csv.reader(io.StringIO(rejected(editor, again).decode("utf-8-sig")))
+    assert titles == [*HEADER.strip().split(";"), "Why it was rejected"]
+    assert (chair[3], len(chair)) == ("1,2,3", len(titles))
+    assert "Preis: Write the amount as" in chair[-1]
+    assert (table_[0], table_[-1]) == ("Tisch", "The row has 9 cells, the header has 7.")
 
 
 def test_the_columns_that_were_chosen_are_not_lost_where_they_cannot_be_stored(editor, monkeypatch):
@@ -410,7 +395,7 @@ def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(e
     with monkeypatch.context() as away:
         away.setattr(table, "get", _fail)
         away.setattr(table, "batch_get", _fail)  # who asks cannot be found out either
-        for form in (address, f"{address}mend/", PASTE):
+        for form in (address, PASTE):
             answer = editor.post(form, sent)
             assert answer.status_code == 503, form
             assert "What you entered is kept on this page" in text(answer), form
@@ -436,30 +421,20 @@ def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_
     assert answer.context["files"] == [("file", "angebote.csv")]
 
 
-@pytest.mark.parametrize("where", ["file", "rows", "fixed"])
+@pytest.mark.parametrize("where", ["file", "rows"])
 def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where):
-    if where == "fixed":
-        first = upload_file(editor)
-        check(editor, first)
-        page = f"{first}mend/"
-        token = editor.get(page).context["token"]
-    else:
-        page = LIST if where == "file" else PASTE
-        token = editor.get(page).context["form"]["token"].value()
+    page = LIST if where == "file" else PASTE
+    token = editor.get(page).context["form"]["token"].value()
     before = len(imports.newest().imports)
 
     def send(rows=HEADER + ROWS, token=token):
         if where == "file":
             return editor.post(page, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
-        if where == "rows":
-            return editor.post(page, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
-        return editor.post(page, {"cell-0-3": rows[-4:], "cell-0-0": "Lamp", "token": token})
+        return editor.post(page, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
 
     first = send()["Location"]
     assert send()["Location"] == first
-    work()
-    if where != "fixed":
-        check(editor, first)
+    check(editor, first)
     assert send()["Location"] == first
     assert len(imports.newest().imports) == before + 1
     # What is sent from there after it was changed is something else.
@@ -482,21 +457,17 @@ def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):
     assert kept == HEADER + ROWS
 
 
-def test_there_is_nothing_to_fix_before_the_check(editor):
-    assert editor.get(f"{upload_file(editor)}mend/").status_code == 404
-
-
 def test_report_and_rejected_rows_can_be_had_as_csv_without_formulas(editor):
     address = upload_file(editor)
     check(editor, address)
     answer = editor.get(f"{address}refused.csv/")
     assert answer["Content-Disposition"] == 'attachment; filename="2026-11-21-refused.csv"'
     rows = list(csv.reader(io.StringIO(b"".join(answer.streaming_content).decode("utf-8-sig"))))
-    assert rows[0] == HEADER.strip().split(";")
+    assert rows[0] == [*HEADER.strip().split(";"), "Why it was rejected"]
     assert (rows[1][0], rows[1][6]) == ("Stuhl", "'=1+1")
     answer = editor.get(f"{address}report.csv/")
     assert b"Write the amount as" in b"".join(answer.streaming_content)
-    for part in ("rows.csv", "mendable.json", "x", "..%2Frows.csv"):
+    for part in ("rows.csv", "x", "..%2Frows.csv"):
         assert editor.get(f"{address}{part}/").status_code == 404
 
 
@@ -504,10 +475,10 @@ def test_files_are_gone_after_a_week_and_what_was_done_is_still_known(editor, mo
     address = upload_file(editor)
     check(editor, address)
     monkeypatch.setattr(imports, "KEPT", timedelta(0))
-    for path in ("report.csv/", "mend/"):
+    for path in ("report.csv/", "refused.csv/"):
         assert editor.get(address + path).status_code == 404
     page = text(editor.get(address))
-    assert "mend/" not in page
+    assert "refused.csv/" not in page
     assert "Write the amount as" in page
 
 
@@ -590,7 +561,7 @@ def test_a_list_without_imports_says_what_to_do(editor):
 def test_imports_are_for_editors_alone(editor, office, client):
     address = upload_file(editor)
     check(editor, address)
-    for path in (LIST, PASTE, address, f"{address}mend/", f"{address}report.csv/"):
+    for path in (LIST, PASTE, address, f"{address}report.csv/"):
         assert office.get(path).status_code == 403, path
         assert client.get(path).status_code == 302, path
 
@@ -603,7 +574,6 @@ def test_no_form_of_an_import_works_without_its_token(sign_in, editor):
         LIST: {"file": SimpleUploadedFile("a.csv", b"a\n")},
         PASTE: {"rows": "a\n"},
         address: {"do": "import", "version": "2"},
-        f"{address}mend/": {"cell-0-0": "x"},
     }.items():
         assert browser.post(path, data).status_code == 403, path
 
@@ -621,20 +591,9 @@ def test_looking_costs_two_requests(calls, editor):
     assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
     check(editor, address)
     assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
-    assert calls(lambda: editor.get(f"{address}mend/")) == ["GetItem"]
-
-
-def test_many_rejected_rows_are_fixed_as_far_as_a_form_goes(editor, monkeypatch):
-    import_id = import_files.upload_file(new_ulid(NOW, 5), import_files.content(0, ["Stuhl;V;X;1;x;"] * 300))
-    import_files.check([import_id], now=NOW)
-    page = editor.get(f"/cms/imports/{import_id}/mend/")
-    assert len(page.context["rows"]) == 200
-    assert page.context["more"] == 100
-    sent = {cell.name: cell.value for row in page.context["rows"] for cell in row.cells}
-    assert editor.post(f"/cms/imports/{import_id}/mend/", sent).status_code == 302
 
 
 @pytest.mark.parametrize("import_id", ["x", new_ulid(datetime(2026, 1, 1, tzinfo=UTC), 1), "a%23b"])
 def test_an_import_that_nobody_uploaded_is_not_found(editor, import_id):
-    for path in ("", "mend/", "report.csv/"):
+    for path in ("", "report.csv/"):
         assert editor.get(f"/cms/imports/{import_id}/{path}").status_code == 404

@@ -288,7 +288,7 @@ def test_all_imports_are_a_file(editor):
     }
 
 
-def test_planned_and_earlier_lists_of_featured_deals_are_files(editor):
+def test_planned_lists_of_featured_deals_are_a_file(editor):
     first, second = make_deal(title="=First"), make_deal(title="Second")
     feature("front", first)
     feature("front", second, first)
@@ -308,13 +308,6 @@ def test_planned_and_earlier_lists_of_featured_deals_are_files(editor):
         "why": "",
         "left_out": "",
     }
-    found = written(editor, "earlier-lists", page="front")
-    assert [(row["version"], row["is_now"], row["deals"], row["came"]) for row in found] == [
-        ("2", "yes", "2", "Second"),
-        ("1", "no", "1", "'=First"),
-    ]
-    assert found[0]["set_at (UTC)"] == "2026-11-21 12:00:00"
-    assert written(editor, "earlier-lists", page="editors-choice") == []
 
 
 def test_who_has_a_deal_is_a_file_for_the_back_office(office, monkeypatch):
@@ -346,10 +339,8 @@ def test_who_has_a_deal_is_a_file_for_the_back_office(office, monkeypatch):
 
 def test_a_file_is_called_what_its_list_is(editor):
     ask(editor, "attention", topic="alt-texts")
-    ask(editor, "earlier-lists", page="front")
     page = text(editor.get("/cms/exports/"))
     assert "Needs attention: Pictures without alt text" in page
-    assert "Earlier lists: Front page" in page
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@"])
@@ -472,8 +463,6 @@ def test_a_second_click_asks_for_no_second_file(editor):
         ("jobs", {"month": "2026-13"}, 400),
         ("attention", {}, 404),
         ("attention", {"topic": "gone"}, 400),
-        ("earlier-lists", {}, 404),
-        ("earlier-lists", {"page": "garden"}, 400),
     ],
 )
 def test_what_is_no_list_is_refused(editor, what, sent, status):
@@ -532,7 +521,6 @@ def test_the_lists_of_what_was_done_and_is_to_be_done_have_the_button(admin, sea
         "/cms/attention/pictures/": ("attention", ['name="topic" value="pictures"']),
         "/cms/attention/featured/": ("attention", ['name="topic" value="featured"']),
         "/cms/featured/": ("planned-lists", []),
-        "/cms/featured/front/history/": ("earlier-lists", ['name="page" value="front"']),
         f"/cms/deals/{deal.id}/holders/?list=saved&day=2026-11-21": (
             "holders",
             [

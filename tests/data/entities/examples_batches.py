@@ -21,7 +21,7 @@ LAYOUT: dict[str, Any] = {
     "pictures": False,
     "language": "de",
 }
-TOTALS = dict.fromkeys(("imported", "there", "refused", "brands", "notes", "pictures", "mendable"), 1)
+TOTALS = dict.fromkeys(("imported", "there", "refused", "brands", "notes", "pictures"), 1)
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "Import": {
@@ -40,7 +40,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "decimal": ",",
             "dates": "day",
             "samples": [["A lamp", "12,50"], ["", ""]],
-            "of": OTHER,
         },
         "version": 3,
         "layout": LAYOUT,

@@ -74,5 +74,18 @@ def test_what_jobs_and_forms_keep_of_a_file_is_what_the_chart_says():
     assert to_item(from_item(Layout, LAYOUT)) == LAYOUT
 
 
+def test_an_import_that_an_older_build_stored_is_whole_and_read():
+    old = dict(EXAMPLES["Import"])
+    totals = old["totals"] | {"mendable": 1}
+    old |= {
+        "brought": old["brought"] | {"of": JOB},
+        "totals": totals,
+        "card": old["card"] | {"totals": totals},
+    }
+    assert list(IMPORT.problems(old)) == []
+    read_import = reader(IMPORT.shape, Import, "stage", "job", source_file="brought")
+    assert read_import(old, stage="imported", job=JOB).totals == totals
+
+
 def test_each_type_has_an_example():
     assert types_of(batches) == EXAMPLES.keys()
