@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from cms.featured.arrangement import Arrangement
 from cms.featured.featured_page import check_page, show
@@ -14,8 +15,10 @@ from cms.shared import undo
 from cms.shared.fields import version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import featured, featured_versions
+from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.catalogue.featured_versions import FeaturedVersion, ListDiff
 from dealsite.data.table.errors import NotFound, VersionConflict
+from dealsite.worker.list_export import exported
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,26 @@ class ListChange:
 
 
 @editor_page("1 get + 1 query")
+@exported(
+    gettext_lazy("Earlier lists"),
+    "version=version.version, @set_at=version.at, set_by=version.by, is_current, deals=version.deals.title, "
+    "added=changed.came, removed=changed.went, moved=changed.moved",
+    lambda query, now, page_id: _changes(featured.get(page_id)),
+)
 def featured_history(request: EditorRequest, page_id: str) -> HttpResponse:
     """The list of a page and its earlier ones, newest first."""
     page = featured.get(page_id)
-    versions = featured_versions.of_page(page_id)
+    return render(request, "cms/featured/featured_history.html", {"page": page, "changes": _changes(page)})
+
+
+def _changes(page: FeaturedPage) -> list[ListChange]:
+    versions = featured_versions.of_page(page.id)
     if page.version:
         versions.insert(0, featured_versions.as_version(page))
-    changes = [
+    return [
         ListChange(version, changed, version.version == page.version)
         for version, changed in zip(versions, featured_versions.differences(versions), strict=True)
     ]
-    return render(request, "cms/featured/featured_history.html", {"page": page, "changes": changes})
 
 
 @editor_action

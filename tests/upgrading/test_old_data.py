@@ -32,7 +32,6 @@ SHOP, CMS = ("/", "/account/", "/cart/"), ("/cms/",)
 FILES = {
     "cms_import_file",
     "cms_fix_import",
-    "cms_export",
     "cms_download_export",
 }  # they are not in the table
 LINK = re.compile(r'href="(/[^"#]*)"')
