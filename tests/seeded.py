@@ -35,7 +35,6 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
-from dealsite.data.entities.work import EXPORT
 from dealsite.data.integrity import check_runs, checks
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.jobs import command_runs, exports, jobs, processes
@@ -260,8 +259,8 @@ def imported_files(now: datetime) -> list[str]:
 def exported_orders(now: datetime) -> str:
     """Write a file of orders that the admin asked for."""
     job_id = new_ulid(now, 14)
-    asked = exports.ExportRequest("orders", "", now - DAY, now, "UTC", ADMIN)
-    exports.request(asked, kind=EXPORT, job_id=job_id, now=now)
+    asked = exports.ExportPayload(f"/cms/orders/?list=all&first={now:%Y-%m-%d}", ADMIN)
+    exports.request(asked, name="orders", job_id=job_id, now=now)
     table.write(Update(key=keys.job(job_id), set={"taken_by": WORKER}))
     write_export(jobs.get(job_id), now)
     jobs.finish(jobs.get(job_id))

@@ -24,6 +24,7 @@ from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
 from dealsite.web.pages import action
+from dealsite.worker.list_export import every, exported
 
 KINDS = {"deal": gettext_lazy("Deal"), "draft": gettext_lazy("Draft")}
 PAGE_OF = {"deal": "cms_deal", "draft": "cms_draft"}
@@ -41,6 +42,12 @@ class TrashRow:
 
 
 @editor_page("1 query")
+@exported(
+    gettext_lazy("Trash"),
+    "id, kind, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
+    "was_price=card.was_price, @deleted_at=at, deleted_by=by, @kept_until=until",
+    lambda query, now: every(trash.newest, "things"),
+)
 def trash_list(request: EditorRequest) -> HttpResponse:
     """What was deleted in the last 30 days, newest first. 1 query."""
     now = timezone.now()

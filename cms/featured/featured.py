@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from cms.featured.arrangement import Arrangement
 from cms.featured.featured_page import PlanForm, check_page, plan_of, show
@@ -26,11 +27,17 @@ from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.audit import NO_CONTEXT
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_id
+from dealsite.worker.list_export import exported
 
 Found = dict[str, Deal]
 
 
 @editor_page("1 query")
+@exported(
+    gettext_lazy("Planned lists"),
+    "id, page, @shown_from=at, state, deals=deals.title, planned_by=by, @changed_at=updated_at, why, left_out",
+    lambda query, now: featured_plans.newest(),
+)
 def featured_pages(request: EditorRequest) -> HttpResponse:
     """The pages that feature deals, and what is planned for them."""
     page = {"pages": PAGES, "most": MAX_CARDS, "plans": featured_plans.newest()}

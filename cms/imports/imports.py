@@ -33,6 +33,7 @@ from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
 from dealsite.worker import imports as running
+from dealsite.worker.list_export import every, exported
 
 STATES = {
     UPLOADED: (gettext_lazy("Columns to be chosen"), "scheduled"),
@@ -64,6 +65,12 @@ class ImportRow:
 @takes_files(2 * csv_files.MAX_BYTES, file_bytes=csv_files.MAX_BYTES)  # a form says better what is too large
 @editor_form("1 query")
 @sent_again
+@exported(
+    gettext_lazy("Imports"),
+    "id, file=card.name, @uploaded_at=at, uploaded_by=card.by, state=card.stage, rows=card.rows, "
+    "imported=card.totals.imported, rejected=card.totals.refused",
+    lambda query, now: every(imports.newest, "imports"),
+)
 def import_list(request: EditorRequest) -> HttpResponse:
     """The imports so far, and a form to upload another one."""
     is_sent = request.method == "POST"

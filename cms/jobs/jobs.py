@@ -2,23 +2,28 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_form import in_words
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest, editor_action, editor_page
+from cms.shared.requests import EditorRequest, editor_action
 from dealsite.accounts import limits
+from dealsite.accounts.decorators import role
+from dealsite.accounts.requests import SignedIn
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
 from dealsite.data.catalogue.featured_plans import SET_PLANNED
 from dealsite.data.catalogue.renditions import MAKE_RENDITIONS
@@ -27,17 +32,20 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
-from dealsite.data.entities.work import EXPORT, SEND_MESSAGE
+from dealsite.data.entities.work import FORMER_EXPORTS, SEND_MESSAGE
 from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, job_actions, jobs
 from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RESTORE_DRILL, RETENTION
-from dealsite.data.jobs.exports import DELETE_EXPORT
+from dealsite.data.jobs.exports import DELETE_EXPORT, EXPORT_LIST, kept_until
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.text import stored_words
 from dealsite.text.lazy import Text
+from dealsite.web.pages import page
+from dealsite.worker.list_export import ShownList, every, exported, list_at
 
 MONTH_PATTERN = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
+EXPORT = gettext_lazy("Export")
 KINDS = {
     SEND_MESSAGE: gettext_lazy("Message"),
     "rename_brand": gettext_lazy("New name of a brand"),
@@ -51,7 +59,8 @@ KINDS = {
     BULK_CHANGE: gettext_lazy("Bulk change"),
     BULK_UNDO: gettext_lazy("Undoing of a change"),
     SET_PLANNED: gettext_lazy("Planned featured list"),
-    EXPORT: gettext_lazy("File for the back office"),
+    EXPORT_LIST: EXPORT,
+    **dict.fromkeys(FORMER_EXPORTS, EXPORT),
     DELETE_EXPORT: gettext_lazy("Deletion of a file"),
     jobs.CHECK_IMPORT: gettext_lazy("Check of an import"),
     jobs.RUN_IMPORT: gettext_lazy("Import of deals"),
@@ -78,7 +87,10 @@ STATES = {
 
 @dataclass(frozen=True)
 class JobRow:
-    """A job as its list shows it; `percent` is None where nothing is counted, `rate` in messages a second."""
+    """A job as its list shows it; `percent` is None where nothing is counted, `rate` in messages a second.
+
+    `file_until` is until when an exported list can be fetched, None where it cannot.
+    """
 
     job: Job
     label: Text
@@ -89,6 +101,7 @@ class JobRow:
     percent: int | None
     rate: int | None
     may: tuple[str, ...]
+    file_until: datetime | None = None
 
     @property
     def deal(self) -> str:
@@ -106,9 +119,18 @@ class JobRow:
         return self.job.kind in (BULK_CHANGE, BULK_UNDO)
 
     @property
+    def exported(self) -> ShownList | None:
+        """The list that the job exports; None for one that a later build no longer has."""
+        with suppress(NotFound):
+            return list_at(self.job.payload["address"]) if self.job.kind == EXPORT_LIST else None
+        return None
+
+    @property
     def headline(self) -> str:
         if self.is_bulk:
             return in_words(bulk.of_job(self.job).change)
+        if shown := self.exported:
+            return str(shown.export.title)
         if self.job.kind != SEND_MESSAGE:
             return ""
         return str((self.job.checkpoint or self.job.payload).get("headline", ""))
@@ -128,34 +150,64 @@ def row(job: Job, now: datetime) -> JobRow:
         percent = 100 if job.state == "done" or not total else min(99, done * 100 // total)
     seconds = progress.get("milliseconds", 0) / 1000
     rate = round((progress.get("sent", 0) or done) / seconds) if seconds >= 1 else None
+    until = kept_until(job) if job.kind == EXPORT_LIST and job.state == "done" else None
     return JobRow(
-        job, KINDS.get(job.kind, MAIL), state, look, done, total, percent, rate, job_actions.may(job)
+        job,
+        KINDS.get(job.kind, MAIL),
+        state,
+        look,
+        done,
+        total,
+        percent,
+        rate,
+        job_actions.may(job),
+        until if until and until > now else None,
     )
 
 
-@editor_page("1 query + 1 batch get + 1 get")
+def _month_of(query: QueryDict, now: datetime) -> str:
+    month = query.get("month") or f"{now:%Y-%m}"
+    if not MONTH_PATTERN.fullmatch(month):
+        raise NotFound(_("There is no such month."))
+    return month
+
+
+@page("1 query + 1 batch get + 1 get")
+@role("editor", "back office")
+@require_safe
 @vary_on_headers("HX-Request")
+@exported(
+    gettext_lazy("Jobs"),
+    "id, @created_at, kind, state, tries",
+    lambda query, now: every(partial(jobs.of_month, _month_of(query, now)), "jobs"),
+)
 def job_list(request: EditorRequest) -> HttpResponse:
     """One page of a month's jobs; renews itself every two seconds."""
     now = timezone.now()
-    month = request.GET.get("month") or f"{now:%Y-%m}"
-    if not MONTH_PATTERN.fullmatch(month):
-        raise NotFound(_("There is no such month."))
+    month = _month_of(request.GET, now)
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
-    page = jobs.of_month(month, after=after, before=before)
+    listed = jobs.of_month(month, after=after, before=before)
     first = date(int(month[:4]), int(month[5:]), 1)
     context = {
-        "rows": [row(job, now) for job in page.jobs],
-        "waits_for_worker": any(job.state == "open" for job in page.jobs)
+        "rows": [_for_reader(row(job, now), request.user) for job in listed.jobs],
+        "waits_for_worker": any(job.state == "open" for job in listed.jobs)
         and heartbeats.is_missing(heartbeats.last("worker"), now=now),
+        "is_editor": request.user.has_role("editor"),
         "month": first,
         "earlier": _month(first, -1),
         "later": _month(first, 1),
         "here": reverse("cms_jobs") + query({"month": month, "after": after or "", "before": before or ""}),
-        "after": page.after and query({"month": month, "after": page.after}),
-        "before": page.before and query({"month": month, "before": page.before}),
+        "after": listed.after and query({"month": month, "after": listed.after}),
+        "before": listed.before and query({"month": month, "before": listed.before}),
     }
     return render(request, "cms/jobs/_job_rows.html" if request.htmx else "cms/jobs/jobs.html", context)
+
+
+def _for_reader(shown: JobRow, user: SignedIn) -> JobRow:
+    """Return a row without the buttons and the file that are not for somebody."""
+    may = shown.may if user.has_role("editor") else ()
+    is_theirs = shown.exported is not None and user.has_role(*shown.exported.roles)
+    return replace(shown, may=may, file_until=shown.file_until if is_theirs else None)
 
 
 def _month(first: date, step: int) -> date:

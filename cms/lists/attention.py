@@ -4,12 +4,13 @@ The search index says how much of a topic there is and where; what the rows show
 what was just fixed is no longer there although the index may lag by a moment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -26,8 +27,10 @@ from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import iso
 from dealsite.search import attention as needs
 from dealsite.search.attention import Today
+from dealsite.search.deal_lists import every_found
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import SearchPage, find
+from dealsite.worker.list_export import AT_ONCE, exported
 
 SHOWN = 3  # rows of a topic on the first page
 PAGE_SIZE = 25
@@ -179,10 +182,10 @@ def show_all(now: datetime, *, changed: Sequence[DealCard] = ()) -> tuple[list[T
     return [shown[name] for name in TOPICS], [card for card in changed if card.id in data.deals]
 
 
-def show(topic: Topic, now: datetime, *, page: int) -> TopicView:
+def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> TopicView:
     """Return a page of one topic. 1 batch get."""
     today = _today(now)
-    found = _find(topic, today, size=PAGE_SIZE, page=page)
+    found = _find(topic, today, size=size, page=page)
     if found is None:
         return _featured(needs.look([], pages=True), now)
     return _view(topic, found, needs.look(found.hits), today)
@@ -237,7 +240,21 @@ def _featured(data: AttentionData, now: datetime, *, most: int | None = None) ->
     return TopicView(TOPICS["featured"], len(rows), rows[:most])
 
 
+def _all_rows(query: QueryDict, now: datetime, topic: str) -> Iterator[ProblemRow]:
+    """Yield all of one topic. 1 batch get for each 100; Unavailable while there is no index to ask."""
+    if topic not in TOPICS:
+        raise NotFound()
+    return every_found(partial(show, TOPICS[topic], now, size=AT_ONCE), "rows")
+
+
 @editor_page("1 batch get", at=tuple(f"/cms/attention/{name}/" for name in TOPICS))
+@exported(
+    _("Needs attention"),
+    "id=card.id, state, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
+    "@live=card.live_at, @expires=card.expires_at, lacks=lacking, link, link_error=check.reason, "
+    "@link_broken_since=check.since, featured_on=page",
+    _all_rows,
+)
 def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
     """All of one topic, a page at a time."""
     if topic not in TOPICS:

@@ -1,14 +1,15 @@
 """The list of deals and drafts, by state, brand, category and words; and finding one by its id or link."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -17,7 +18,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_form import bulk_bar
-from cms.lists.list_address import COLUMNS, list_query, own_columns, query_of, shown_columns
+from cms.lists.list_address import (
+    COLUMNS,
+    columns_of,
+    list_query,
+    own_columns,
+    query_of,
+    shown_columns,
+)
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.lists.view_bar import ViewProblem, view_bar
 from cms.shared.requests import EditorRequest, editor_page
@@ -33,8 +41,10 @@ from dealsite.data.names import slugify
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.parallel import together
+from dealsite.search.deal_lists import every_found
 from dealsite.search.finding import SearchPage
 from dealsite.text.lazy import Text
+from dealsite.worker.list_export import AT_ONCE, every, exported
 
 STATES = {
     "all": gettext_lazy("All deals"),
@@ -53,6 +63,12 @@ NOTHING_IN = {
     "expired": gettext_lazy("Nothing has expired. Deals that are over stay here and can be taken up again."),
 }
 NOTHING_FOUND = gettext_lazy("No deal fits all of these filters. Take one away to see more.")
+FOUND_AT_ONCE = 500  # that search finds, for a file
+EXPORTED = (
+    "title=card.title, picture=card.picture.name, brand=card.brand_name, category=category_name, price=card.price, "
+    "was_price=card.was_price, discount=card.discount_percent, state, @live=card.live_at, "
+    "@expires=card.expires_at, voucher=card.voucher_code, id=card.id"
+)
 ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)
 
 
@@ -82,11 +98,44 @@ class DealRow:
         return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
 
 
+def _filter_of(query: QueryDict) -> DealFilter:
+    """Return what an address asks for; NotFound for what no list has."""
+    state = query.get("state", "all")
+    if state not in STATES:
+        raise NotFound(_("There is no such list of deals."))
+    category, lacks = query.get("category", ""), query.get("lacks", "")
+    if category and category not in CATEGORIES:
+        raise NotFound(_("There is no such category."))
+    if lacks and lacks not in LACKS:
+        raise NotFound(_("There is no such list of deals."))
+    brand = slugify(query.get("brand", "")[:200])
+    return DealFilter(state, brand, category, words_in(query.get("q", "")), lacks=lacks)
+
+
+def _exported_columns(query: QueryDict) -> str:
+    """Return the title and the columns that the list shows."""
+    shown = ("title", *columns_of(query.get("columns", "")[:400].split(",")))
+    return ", ".join(one for one in EXPORTED.split(", ") if one.partition("=")[0].removeprefix("@") in shown)
+
+
+def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
+    """Yield the rows of all pages; Unavailable while there is no index to ask."""
+    matching = _filter_of(query)
+    if is_found(matching):
+        cards = every_found(partial(find_deals, matching, now=now, size=FOUND_AT_ONCE), "cards")
+    else:
+        cards = every(partial(deal_lists.cms_list, matching, now=now, size=AT_ONCE), "cards")
+    with suppress(NotFound):  # no such brand
+        for card in cards:
+            yield from deal_rows([card], matching.state, now)
+
+
 EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(COLUMNS)}")
 
 
 @editor_page("3 queries + 1 batch get or 2 batch gets", at=EXAMPLES)
 @vary_on_headers("HX-Request")
+@exported(gettext_lazy("Deals"), _exported_columns, _all_rows)
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
     return show_list(request)
@@ -94,22 +143,13 @@ def deal_list(request: EditorRequest) -> HttpResponse:
 
 def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> HttpResponse:
     """The page that the address asks for; with a view that could not be saved, its form is open again."""
-    state = request.GET.get("state", "all")
-    if state not in STATES:
-        raise NotFound(_("There is no such list of deals."))
-    brand = slugify(request.GET.get("brand", "")[:200])
-    category = request.GET.get("category", "")
-    if category and category not in CATEGORIES:
-        raise NotFound(_("There is no such category."))
-    lacks = request.GET.get("lacks", "")
-    if lacks and lacks not in LACKS:
-        raise NotFound(_("There is no such list of deals."))
-    words = words_in(request.GET.get("q", ""))
+    matching = _filter_of(request.GET)
+    state, brand, category = matching.state, matching.brand, matching.category
     columns = request.GET.get("columns", "")[:400]
     chosen = {"state": state, "brand": brand, "category": category, "columns": columns}
-    matching = DealFilter(state, brand, category, words, lacks=lacks)
     if is_found(matching):
-        return found_deals(request, matching, {"q": words} | chosen | {"lacks": lacks}, refused=refused)
+        chosen = {"q": matching.words, **chosen, "lacks": matching.lacks}
+        return found_deals(request, matching, chosen, refused=refused)
     now, not_found = timezone.now(), ""
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
     read = partial(deal_lists.cms_list, matching, now=now, after=after, before=before)
@@ -184,6 +224,7 @@ def _list_page(
         "lacking_choices": LACKS,
         "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
         "back": query_of(request.GET.dict()),
+        "export_address": reverse("cms_deals") + query(chosen | {"columns": ",".join(columns)}),
         **row_context(columns),
         **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
     }

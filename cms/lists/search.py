@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.search.deal_lists import question_of
 from dealsite.search.documents import ALT, LINK, PICTURE, STOCK
-from dealsite.search.finding import MOST_PAGES, SearchPage, find
+from dealsite.search.finding import MOST_PAGES, PAGE_SIZE, SearchPage, find
 from dealsite.search.question import MOST_CHARACTERS
 from dealsite.search.reader import searcher
 from dealsite.text.digits import number_in
@@ -36,10 +36,10 @@ def is_found(matching: DealFilter) -> bool:
     return matching.is_searched or (matching.is_narrowed and searcher() is not None)
 
 
-def find_deals(matching: DealFilter, *, now: datetime, page: int = 1) -> SearchPage:
+def find_deals(matching: DealFilter, *, now: datetime, page: int = 1, size: int = PAGE_SIZE) -> SearchPage:
     """Return one page of the deals or drafts of a list that hold some words, or lack something. No requests."""
     sort = "" if matching.words else ORDER_OF.get(matching.state, "")
-    return find(question_of(matching), now=now, page=page, sort=sort)
+    return find(question_of(matching), now=now, page=page, sort=sort, size=size)
 
 
 def page_number(text: str) -> int:

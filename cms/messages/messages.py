@@ -35,6 +35,7 @@ from dealsite.data.people.messages import Message
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import first_ulid_of, is_new, is_ulid, new_ulid, time_of
 from dealsite.web.pages import page
+from dealsite.worker.list_export import every, exported
 
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
 LAST_WORD = timedelta(minutes=15)  # how long the page that asks for it stays good
@@ -97,6 +98,11 @@ class MessageForm(forms.Form):
 
 
 @editor_page("1 query")
+@exported(
+    gettext_lazy("Messages"),
+    "id, @goes_out_at=going_out_at, state, headline, deal, brand=audience.brand, category=audience.category",
+    lambda query, now: every(announcements.newest, "rows"),
+)
 def message_list(request: EditorRequest) -> HttpResponse:
     """One page of the messages that are planned, on their way and sent."""
     now = timezone.now()

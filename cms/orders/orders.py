@@ -1,13 +1,15 @@
 """Orders: those that wait, of all users; those of one shopper; one with its lines; packing slips; and finding one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from cms.lists.deal_list import id_in, query
-from cms.payments.payments import with_addresses
+from cms.payments.payments import ALL, MOST_EXPORTED_DAYS, read_span, with_addresses
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
@@ -34,24 +36,65 @@ from dealsite.data.editing import audit
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
-from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
+from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import order_status
 from dealsite.web.pages import page, part
+from dealsite.worker.list_export import every, exported, in_batches
 
 LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
 NUMBER = re.compile("[0-9]{1,5}")
 
 
+def _listed(query: QueryDict) -> str:
+    listed = query.get("list", "placed")
+    if listed not in LISTS:
+        raise NotFound(_("There is no such list of orders."))
+    return listed
+
+
+def _all_orders(query: QueryDict, now: datetime) -> Iterator[dict[str, Any] | None]:
+    """Yield the orders of a list, or of all states those that were placed on some days.
+
+    1 batch get for each 100, beside what the list costs.
+    """
+    cards: Iterable[OrderCard] = []
+    if query.get("list") == ALL:
+        span = read_span(query, timezone.localdate(now), most_days=MOST_EXPORTED_DAYS)
+        if span.error:
+            raise Invalid(span.error)
+        found: list[OrderCard] = []
+        for some in orders.placed_between(_midnight(span.first), _midnight(span.last + timedelta(days=1))):
+            found += some
+            yield None
+        cards = sorted(found, key=lambda card: (card.placed_at, card.id))
+    else:
+        cards = every(partial(orders.waiting, LISTS[_listed(query)][0]), "orders")
+    for batch in in_batches(cards):
+        for order in orders.get_many((card.username, card.id) for card in batch):
+            yield {"order": order, "currency": settings.DEALSITE_CURRENCY}
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=timezone.get_current_timezone()).astimezone(UTC)
+
+
 @page("4 queries", at=("", "?list=shipped"))
 @role("back office")
 @require_safe
+@exported(
+    gettext_lazy("Orders"),
+    "Order=order.id, State=order.status, @Placed=order.placed_at, @State since=order.closed_at, "
+    "User name=order.username, E-mail=order.email, Name=order.address.name, Street=order.address.street, "
+    "Extra=order.address.extra, Postcode=order.address.postcode, City=order.address.city, "
+    "Country=order.address.country, Pieces=order.card.pieces, Lines=order.card.lines, Total=order.total, "
+    "Currency=currency, Instalments=order.card.plan, Tracking number=order.tracking",
+    _all_orders,
+)
 def order_list(request: EditorRequest) -> HttpResponse:
     """One page of the orders that wait to be shipped, or to arrive, oldest first."""
-    listed = request.GET.get("list", "placed")
-    if listed not in LISTS:
-        raise NotFound(_("There is no such list of orders."))
+    listed = _listed(request.GET)
     status, _label = LISTS[listed]
     now = timezone.now()
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
@@ -62,6 +105,7 @@ def order_list(request: EditorRequest) -> HttpResponse:
         "status": status,
         "lists": [(name, words, query({"list": name})) for name, (_, words) in LISTS.items()],
         "page": page,
+        "token": new_ulid(now),
         "here": reverse("cms_orders") + query(chosen | {"after": after or "", "before": before or ""}),
         "news": reverse("cms_order_news") + query(_marks(listed, page, now)),
         "after": page.after and query(chosen | {"after": page.after}),

@@ -1,36 +1,38 @@
 """Payments of all accounts: by state and day with what they come to, overdue ones, those of an account, finding one."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from typing import Any
 
-from django.http import HttpResponse
+from django.conf import settings
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from cms.jobs.exports import ask_for_file
 from cms.lists.deal_list import query
 from cms.shared.fields import day_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import payment_lists, payment_totals
-from dealsite.data.commerce.payment.payment_lists import PaymentRow
+from dealsite.data.commerce.payment.payment_lists import PaymentRow, RowsPage
 from dealsite.data.commerce.payments import STATUSES, Payment
-from dealsite.data.jobs import exports
-from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import iso
+from dealsite.data.table.errors import Invalid, NotFound
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import payment_status
 from dealsite.web.pages import page
+from dealsite.worker.list_export import every, exported
 
 MOST_DAYS = 31
+ALL, MOST_EXPORTED_DAYS = "all", 366  # the list of a file alone, beside those on screen
+EXPORTED_AT_ONCE = 500
 CLOSED = "closed"  # the list of closed days, beside those of the statuses
 LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSES} | {
     CLOSED: gettext_lazy("Closed days")
@@ -73,9 +75,9 @@ class Span:
     error: str = ""
 
 
-def read_span(request: EditorRequest, today: date) -> Span:
+def read_span(query: QueryDict, today: date, *, most_days: int = MOST_DAYS) -> Span:
     """Return the days that a form asks for, today if it asks for none."""
-    typed = request.GET.get("first", "")[:40], request.GET.get("last", "")[:40]
+    typed = query.get("first", "")[:40], query.get("last", "")[:40]
     try:
         first, last = (day_of(text) if text else None for text in typed)
     except ValueError:
@@ -84,10 +86,33 @@ def read_span(request: EditorRequest, today: date) -> Span:
     last = last or first
     if last < first:
         return Span(today, today, typed, _("The last day is before the first one."))
-    if (last - first).days >= MOST_DAYS:
-        error = _("Up to %(most_days)s days are shown at once; a file can hold more.")
-        return Span(today, today, typed, error % {"most_days": MOST_DAYS})
+    if (last - first).days >= most_days:
+        error = _("Up to %(most_days)s days are shown at once.")
+        return Span(today, today, typed, error % {"most_days": most_days})
     return Span(first, last, (first.isoformat(), last.isoformat()))
+
+
+def _listed(query: QueryDict) -> str:
+    listed = query.get("list", "scheduled")
+    if listed not in LISTS:
+        raise NotFound(_("There is no such list of payments."))
+    return listed
+
+
+def _reading(listed: str) -> Callable[..., RowsPage]:
+    return payment_lists.history_of if listed == CLOSED else partial(payment_lists.of_status, listed.upper())
+
+
+def _all_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
+    """Yield the payments of a list, or of all. 10 queries for each 500, 20 of failed ones."""
+    is_all = query.get("list") == ALL
+    most_days = MOST_EXPORTED_DAYS if is_all else MOST_DAYS
+    span = read_span(query, now.astimezone(UTC).date(), most_days=most_days)
+    if span.error:
+        raise Invalid(span.error)
+    for listed in LISTS if is_all else (_listed(query),):
+        for row in every(partial(_reading(listed), span.first, span.last, limit=EXPORTED_AT_ONCE), "rows"):
+            yield {"payment": row, "currency": settings.DEALSITE_CURRENCY}
 
 
 @page(
@@ -96,17 +121,21 @@ def read_span(request: EditorRequest, today: date) -> Span:
 )
 @role("back office")
 @require_safe
+@exported(
+    gettext_lazy("Payments"),
+    "Payment=payment.id, Account=payment.account, Order=payment.order, Instalment=payment.number, Of=payment.of, "
+    "State=payment.status, Amount=payment.amount, Currency=currency, @Due=payment.due_at, @State since=payment.at, "
+    "Transaction=payment.transaction_id, Reason=payment.reason, Day closed=payment.closed",
+    _all_rows,
+)
 def payment_list(request: EditorRequest) -> HttpResponse:
     """One page of the payments of a state in a span of days, and what all payments due in it come to."""
-    listed = request.GET.get("list", "scheduled")
-    if listed not in LISTS:
-        raise NotFound(_("There is no such list of payments."))
-    span = read_span(request, timezone.now().astimezone(UTC).date())
+    listed, now = _listed(request.GET), timezone.now()
+    span = read_span(request.GET, now.astimezone(UTC).date())
     after = request.GET.get("after") or None
-    read = payment_lists.history_of if listed == CLOSED else partial(payment_lists.of_status, listed.upper())
     days, page = together(
         partial(payment_totals.of_days, span.first, span.last),  # first: of a month, it takes longest
-        partial(read, span.first, span.last, after=after),
+        partial(_reading(listed), span.first, span.last, after=after),
     )
     sums = payment_totals.whole(days)
     chosen = {"list": listed, "first": span.typed[0], "last": span.typed[1]}
@@ -116,6 +145,7 @@ def payment_list(request: EditorRequest) -> HttpResponse:
         "sorted_by": SORTED_BY[listed],
         "lists": [(name, words, query(chosen | {"list": name})) for name, words in LISTS.items()],
         "span": span,
+        "token": new_ulid(now),
         "sums": [(words, sums[state]) for state, words in SUMS],
         "rows": with_addresses(page.rows),
         "first": query(chosen) if after else "",
@@ -188,12 +218,3 @@ def account_payments(request: EditorRequest) -> HttpResponse:
         "trail": [(reverse("cms_payments"), _("Payments")), ("", account)],
     }
     return render(request, "cms/payments/account_payments.html", context)
-
-
-@page("none")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
-def export_payments(request: EditorRequest) -> HttpResponse:
-    """Ask for a file of payments."""
-    choices = [(status, payment_status(status)) for status in payments.STATUSES]
-    return ask_for_file(request, exports.PAYMENTS, [*choices, (exports.CLOSED, _("Closed days"))])

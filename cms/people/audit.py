@@ -1,9 +1,13 @@
 """The audit log: what was done, by whom and to what."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 from django import forms
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -17,8 +21,10 @@ from dealsite.accounts.decorators import role
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import Entry
 from dealsite.data.entities.work import SITE
+from dealsite.data.table.errors import Invalid
 from dealsite.text import stored_words
 from dealsite.web.pages import page
+from dealsite.worker.list_export import every, exported
 
 KINDS = {
     "deal": gettext_lazy("Deal"),
@@ -98,12 +104,27 @@ class FilterForm(LogForm):
         return data
 
 
+def _all_entries(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
+    asked = asked_by(FilterForm(query if query else None), now.date())
+    if asked is None:
+        raise Invalid(_("This form is damaged. Load the page again."))
+    for entry in every(partial(audit.page, **asked), "entries"):
+        changes = [f"{one.name}: {one.before} → {one.after}" for one in row(entry).changes]
+        yield {"entry": entry, "changes": changes}
+
+
 @page(
     "1 query or 1 query + 1 batch get",
     at=("", "?by=eve", "?kind=deal&subject={live.id}", "?kind=deal", "?day=2020-01-01"),
 )
 @role("admin")
 @require_safe
+@exported(
+    gettext_lazy("Audit log"),
+    "id=entry.id, @at=entry.at, person=entry.by, kind=entry.kind, subject=entry.subject, what=entry.what, "
+    "note=entry.note, changes",
+    _all_entries,
+)
 def audit_entries(request: EditorRequest) -> HttpResponse:
     """What was done: today, on a day, by somebody, or to a thing. 1 query, and 1 batch get for the last two."""
     form = FilterForm(request.GET if request.GET else None)

@@ -23,6 +23,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import Forbidden, Invalid
 from dealsite.text import stored_words
 from dealsite.web.pages import action, page
+from dealsite.worker.list_export import every, exported
 
 DUTIES = {
     "editor": gettext_lazy("Publishes deals, brands and category pages, and sets the featured deals."),
@@ -35,6 +36,11 @@ REASON_CHARACTERS = 200
 @page("1 scan + 2 batch gets or 1 get + 1 scan + 2 batch gets", at=("", "?find=nobody"))
 @role("admin")
 @require_safe
+@exported(
+    gettext_lazy("Users"),
+    "user_name=username, name, email, roles=roles_in_order, @created_at, @suspended_at",
+    lambda query, now: every(users.page, "users"),
+)
 def user_list(request: HttpRequest) -> HttpResponse:
     """A page of users, or the one user whose name or e-mail address was asked for."""
     find = request.GET.get("find", "").strip()[:254]

@@ -35,11 +35,17 @@ PLACES = (
     Place("cms_messages", _("Messages"), "megaphone", EDITOR, "g m", _("announcements send")),
     Place("cms_imports", _("Imports"), "upload", EDITOR, "g i", _("csv spreadsheet file rows upload")),
     Place("cms_paste_rows", _("Paste rows"), "copy", EDITOR, "", _("spreadsheet import"), is_new=True),
-    Place("cms_jobs", _("Jobs"), "list-checks", EDITOR, "g j", _("background work progress")),
+    Place(
+        "cms_jobs",
+        _("Jobs"),
+        "list-checks",
+        (*EDITOR, *OFFICE),
+        "g j",
+        _("background work progress export files csv download"),
+    ),
     Place("cms_trash", _("Trash"), "trash-2", EDITOR, "g t", _("deleted restore undo recover")),
     Place("cms_orders", _("Orders"), "package", OFFICE, "g o", _("ship deliver cancel")),
     Place("cms_payments", _("Payments"), "credit-card", OFFICE, "g p", _("instalments refunds overdue")),
-    Place("cms_exports", _("Exports"), "download", (*EDITOR, *OFFICE), "g e", _("files csv download")),
     Place(
         "cms_numbers", _("Numbers"), "chart-column", (*EDITOR, *OFFICE), "g n", _("charts sales statistics")
     ),

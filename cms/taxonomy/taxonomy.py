@@ -1,22 +1,23 @@
 """Pages of brands and categories: list them, create a brand, change texts and picture."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import Brand, BrandName
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.categories import CATEGORIES, Category, Kind, Stored
 from dealsite.data.catalogue.display_names import category_names
@@ -24,6 +25,7 @@ from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
 from dealsite.text.digits import number_in
 from dealsite.web.uploads import PICTURE_FORM, takes_files
+from dealsite.worker.list_export import exported, in_batches
 
 BRANDS_A_PAGE = 50
 
@@ -114,25 +116,44 @@ BRAND_PAGE = TextsPage("brand", BrandForm, brands, _say_brand_changed)
 CATEGORY_PAGE = TextsPage("category", CategoryForm, categories, _say_category_changed)
 
 
+def _brand_filter(query: QueryDict) -> tuple[str, str]:
+    return query.get("letter", "")[:5], query.get("q", "")[:100]
+
+
+def _brands_found(every: list[BrandName], letter: str, text: str) -> list[BrandName]:
+    """Return the brands whose names hold a text, or else begin with a letter."""
+    if text:
+        wanted = slugify(text)
+        return [brand for brand in every if wanted and wanted in brand.slug]
+    return [brand for brand in every if not letter or brand.letter == letter]
+
+
+def _with_deals(shown: list[BrandName]) -> list[tuple[BrandName, int]]:
+    """Return brands with the number of deals of each. 1 batch get for each 100."""
+    counts = brands.counts(brand.slug for brand in shown) if shown else {}
+    return [(brand, counts[brand.slug].deals if brand.slug in counts else 0) for brand in shown]
+
+
+def _all_brand_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, object]]:
+    for some in in_batches(_brands_found(brands.all_brands(), *_brand_filter(query))):
+        for brand, number in _with_deals(some):
+            yield {"slug": brand.slug, "name": brand.name, "deals": number}
+
+
 @editor_page("1 query + 1 batch get")
 @vary_on_headers("HX-Request")
+@exported(gettext_lazy("Brands"), "short_name=slug, name, deals", _all_brand_rows)
 def brand_list(request: EditorRequest) -> HttpResponse:
     """Brands from A to Z, by letter or by a part of the name, with the number of deals of each."""
-    found = every = brands.all_brands()
-    letter, text = request.GET.get("letter", "")[:5], request.GET.get("q", "")[:100]
-    wanted = slugify(text)
-    if text:
-        found = [brand for brand in found if wanted and wanted in brand.slug]
-    elif letter:
-        found = [brand for brand in found if brand.letter == letter]
+    every = brands.all_brands()
+    letter, text = _brand_filter(request.GET)
+    found = _brands_found(every, letter, text)
     first = number_in(request.GET.get("from", "0"), most=7) or 0
     first = first if first < len(found) else 0
-    shown = found[first : first + BRANDS_A_PAGE]
-    counts = brands.counts(brand.slug for brand in shown) if shown else {}
     chosen = {"q": text} if text else {"letter": letter}
     last = first + BRANDS_A_PAGE
     context = {
-        "rows": [(brand, counts[brand.slug].deals if brand.slug in counts else 0) for brand in shown],
+        "rows": _with_deals(found[first:last]),
         "letters": list(dict.fromkeys(brand.letter for brand in every)),
         "letter": letter,
         "text": text,
@@ -187,6 +208,13 @@ def brand(request: EditorRequest, slug: str) -> HttpResponse:
 
 
 @editor_page("1 batch get")
+@exported(
+    gettext_lazy("Categories"),
+    "short_name=slug, name, deals",
+    lambda query, now: (
+        {"slug": one.slug, "name": one.name, "deals": one.deals or 0} for one in categories.all_categories()
+    ),
+)
 def category_list(request: EditorRequest) -> HttpResponse:
     """The categories with the number of deals of each."""
     return render(request, "cms/taxonomy/categories.html", {"categories_edited": categories.all_categories()})

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from cms.shared.navigation import open_to
 from cms.shared.undo import UndoAction, from_tags
 from dealsite.data.table.ids import new_ulid
+from dealsite.worker.list_export import PLACES
 
 register = template.Library()
 
@@ -45,11 +46,13 @@ def shortcut_list(context: template.Context) -> dict[str, Any]:
 
 
 @register.inclusion_tag("cms/shared/_export_button.html", takes_context=True)
-def export_button(context: template.Context, what: str, **filters: object) -> dict[str, Any]:
-    """A form that has a list exported, with the filters that are set."""
+def export_button(context: template.Context, address: str = "") -> dict[str, Any]:
+    """A button that has the list of this page exported, or the one that an address shows."""
+    query = context["request"].GET.copy()
+    for name in PLACES:
+        query.pop(name, None)
     return {
-        "what": what,
-        "filters": {name: value for name, value in filters.items() if value},
+        "address": address or f"{context['request'].path}?{query.urlencode()}",
         "token": new_ulid(timezone.now()),
         "csrf_token": context.get("csrf_token"),
     }

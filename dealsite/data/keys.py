@@ -111,9 +111,6 @@ open_jobs = index(GSI3, "JOBS#OPEN", "{due:time?}#{job:ulid}", "which jobs are d
 job_rows = rows("job, due", jobs_of_month, open_jobs)
 announcements = index(GSI2, "ANNOUNCEMENTS", "JOB#{job:ulid}", "jobs that send messages")
 imports = index(GSI2, "IMPORTS", "IMPORT#{import_id:ulid}", "all imports")
-exports = index(GSI2, "EXPORTS", "JOB#{job:ulid}", "files that the back office asked for", audience="")
-exports_of = index(GSI2, "EXPORTS#{audience:word?}", "JOB#{job:ulid}", "files that others asked for")
-export_rows = rows("job, audience", exports, exports_of)
 
 # Saved questions and views
 question = key("QUESTIONS", "QUESTION#{question:ulid}")

@@ -1,28 +1,23 @@
-"""The worker's part of exports: writes them as CSV into private storage, and deletes them.
+"""The worker's part of exports: writes long lists as CSV into private storage, and deletes the files."""
 
-Spreadsheets open such files: they begin with a byte order mark, without which Excel takes UTF-8 for another
-encoding, and no cell can be taken for a formula.
-"""
-
-import csv
-import io
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import IO
 
 from django.core.files.base import File
 from django.core.files.storage import Storage, storages
+from django.utils import timezone
 
-from dealsite.data.entities.work import EXPORTS
+from dealsite.accounts.locales import zone_of
 from dealsite.data.jobs import exports, jobs
-from dealsite.data.jobs.exports import DeletionPayload, Progress
+from dealsite.data.jobs.exports import DeletionPayload, ExportPayload, Progress
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.text.spreadsheets import safe_cell
-from dealsite.worker.export_lists import LISTS
+from dealsite.data.people import users
+from dealsite.data.table.errors import NotFound
+from dealsite.worker.list_export import list_at
 
 NOTE_SECONDS = 2.0  # between two notes of progress, which renew the lease
 
@@ -54,9 +49,8 @@ def file_name(job_id: str) -> str:
 
 def write_export(job: Job, now: datetime) -> None:
     """Write the file of a job; it begins anew after a crash, and takes the place of whatever was there."""
-    payload = exports.payload_of(job)
-    listed = LISTS[payload.what]
-    name, until = file_name(job.id), job.created_at + exports.kept_for()
+    payload = from_item(ExportPayload, job.payload)
+    name, until = file_name(job.id), exports.kept_until(job)
     refuse_if_over(name, until, now)
     began = last = monotonic()
     progress = Progress()
@@ -64,26 +58,34 @@ def write_export(job: Job, now: datetime) -> None:
     def clock() -> datetime:
         return now + timedelta(seconds=monotonic() - began)
 
-    def note(**changes: int) -> None:
+    def note(rows: int) -> None:
         nonlocal last, progress
-        progress = replace(progress, **changes)
+        progress = Progress(rows)
         if monotonic() - last >= NOTE_SECONDS:
             last = monotonic()
-            jobs.save_progress(job, to_item(progress), now=now + timedelta(seconds=last - began))
+            jobs.save_progress(job, to_item(progress), now=clock())
 
-    with tempfile.TemporaryFile() as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        write = csv.writer(text).writerow
-        write(listed.titles(payload.zone))
-        for row in listed.rows(payload, now, note):
-            write([safe_cell(cell) for cell in row])
-            note(rows=progress.rows + 1)
-        text.flush()
-        progress = replace(progress, bytes=file.tell())
+    shown = list_at(payload.address)
+    with (
+        timezone.override(zone_of(_zone_of_reader(payload.by, shown.roles))),
+        tempfile.TemporaryFile() as file,
+    ):
+        shown.write(file, now=job.created_at, note=note)
+        size = file.tell()
         file.seek(0)
         save(name, file, until=until, clock=clock)
-        text.detach()
-    jobs.save_progress(job, to_item(progress), now=clock())
+    jobs.save_progress(job, to_item(Progress(progress.rows, size)), now=clock())
+
+
+def _zone_of_reader(username: str, roles: frozenset[str]) -> str:
+    """Return the zone of whoever asked for a file; Cancelled where they may not see the list any more."""
+    try:
+        user = users.get(username)
+    except NotFound:
+        user = None
+    if user is None or user.suspended_at or not user.roles & {"admin", *roles}:
+        raise jobs.Cancelled("Whoever asked for this file may not see the list any more.")
+    return user.timezone
 
 
 def delete_export(job: Job, now: datetime) -> None:
@@ -92,6 +94,6 @@ def delete_export(job: Job, now: datetime) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(EXPORTS, write_export),
+    exports.EXPORT_LIST: write_export,
     exports.DELETE_EXPORT: delete_export,
 }

@@ -22,7 +22,7 @@ from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
-from dealsite.data.entities.work import PAUSABLE, SEND_MESSAGE
+from dealsite.data.entities.work import FORMER_EXPORTS, PAUSABLE, SEND_MESSAGE
 from dealsite.data.jobs import heartbeats, jobs, site_switch
 from dealsite.data.people import users
 from dealsite.data.people.fan_out import send_message
@@ -50,7 +50,7 @@ from dealsite.worker import (
     schedule,
 )
 
-GONE = ("my_data", "delete_my_data")  # kinds of jobs that earlier releases made
+GONE = ("my_data", "delete_my_data", *FORMER_EXPORTS)  # kinds of jobs that earlier releases made
 
 
 def no_longer_done(job: jobs.Job, now: datetime) -> None:

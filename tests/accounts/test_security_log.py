@@ -59,7 +59,9 @@ REQUESTS: dict[str, Callable[[Client, Client, Client], Any]] = {
     "throttled": lambda browser, home, root: [sign_in(browser, password="wrong") for _ in range(3)][-1],
     "csrf_refused": lambda browser, home, root: sign_in(Client(enforce_csrf_checks=True)),
     "question_asked": lambda browser, home, root: root.post("/cms/ask/", {"sql": "SELECT 1"}),
-    "export_asked": lambda browser, home, root: root.post("/cms/exports/of/audit/", {"token": token()}),
+    "export_asked": lambda browser, home, root: root.post(
+        "/cms/jobs/export/", {"address": "/cms/audit/", "token": token()}
+    ),
     "password_changed": lambda browser, home, root: home.post(
         "/account/password/", {"old_password": PASSWORD, "password": NEW, "password_again": NEW}
     ),

@@ -110,14 +110,8 @@ def message() -> Act:
 
 
 def export() -> Act:
-    browser = office()
-    form = {"status": "all", "first": "2026-11-01", "last": "2026-11-02"}
-    return lambda **more: browser.post("/cms/orders/export/", form | {"token": new_ulid(NOW)}, **more)
-
-
-def listed() -> Act:
-    browser = office()
-    return lambda **more: browser.post("/cms/exports/of/deals/", {"token": new_ulid(NOW)}, **more)
+    browser, form = office(), {"address": "/cms/deals/"}
+    return lambda **more: browser.post("/cms/jobs/export/", form | {"token": new_ulid(NOW)}, **more)
 
 
 def my_data() -> Act:
@@ -155,7 +149,6 @@ ACTIONS: list[tuple[str, Callable[[], Act]]] = [
     ("retry", retry_job),
     ("message", message),
     ("export", export),
-    ("export", listed),
     ("my-data", my_data),
     ("sign-up", sign_up),
     ("reset", reset),

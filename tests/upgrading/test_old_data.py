@@ -31,7 +31,6 @@ from tests.upgrading.old_data import EXPORTS, items_of, load
 SHOP, CMS = ("/", "/account/", "/cart/"), ("/cms/",)
 FILES = {
     "cms_import_file",
-    "cms_export",
     "cms_download_export",
 }  # they are not in the table
 LINK = re.compile(r'href="(/[^"#]*)"')

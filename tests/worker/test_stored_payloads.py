@@ -19,8 +19,9 @@ from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id
 from dealsite.data.editing.trash_record import EmptyTrashPayload
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.command_runs import CommandPayload
+from dealsite.data.jobs.exports import ExportPayload, Progress
 from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
 from dealsite.data.people.announcements import (
     AnnouncementCheckpoint,
@@ -82,6 +83,8 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "bulk_undo": (BulkPayload, BULK | {"undoes": ID}),
     "check_import": (ImportPayload, {"import": ID}),
     "run_import": (ImportPayload, {"import": ID, "by": "eve"}),
+    "export_list": (ExportPayload, {"address": "/cms/deals/", "by": "eve"}),
+    "delete_export": (exports.DeletionPayload, {"export": ID}),
     "delete_import": (ImportPayload, {"import": ID}),
     "make_renditions": (RenditionsPayload, {"pictures": ["a", "b"]}),
     "check_links": (RoundPayload, {}),
@@ -106,6 +109,8 @@ OTHERS: list[tuple[type, dict[str, Any]]] = [  # further ones, and what is kept 
     (BulkProgress, {"total": 9, "changed": 4, "refused": 1, "milliseconds": 20}),
     (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK], "brands": [BRAND]}),
     (ImportProgress, {"done": 7, "total": 9, "imported": 3, "refused": 1}),
+    (Progress, {"rows": 3}),
+    (Progress, {"rows": 3, "bytes": 71}),
     (RenditionsCheckpoint, {"done": 3}),
     (RemovalCheckpoint, {"looked": True}),
     (RoundCheckpoint, {"after": ID, "counts": {"works": 3}}),
@@ -113,8 +118,7 @@ OTHERS: list[tuple[type, dict[str, Any]]] = [  # further ones, and what is kept 
 
 
 def test_each_kind_of_job_has_its_payload_here():
-    of_exports = {"export", "editors_export", "admins_export", "delete_export"}
-    assert PAYLOADS.keys() == loop.HANDLERS.keys() - of_exports - {*loop.GONE}
+    assert PAYLOADS.keys() == loop.HANDLERS.keys() - {*loop.GONE}
 
 
 def test_what_is_stored_is_read_and_would_be_stored_the_same_again(subtests):

@@ -17,12 +17,14 @@ from dealsite.data.commerce.order.order_lines import (
 )
 from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard
 from dealsite.data.commerce.order.reading import (
+    TOTALLED,
     OrdersPage,
     account_page,
     carts_with,
     get,
     get_many,
     of_user,
+    placed_between,
     waiting,
 )
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED

@@ -21,8 +21,11 @@ from dealsite.data.table.ids import from_iso, time_of
 
 JOB_STATES = ("open", "paused", "done", "failed", "cancelled")
 SEND_MESSAGE = "send_message"  # the kind of job that sends announcements
-EXPORT, EDITORS_EXPORT, ADMINS_EXPORT = "export", "editors_export", "admins_export"
-EXPORTS = {EXPORT: "", EDITORS_EXPORT: "editors", ADMINS_EXPORT: "admins"}  # jobs that write files, for whom
+FORMER_EXPORTS = (
+    "export",
+    "editors_export",
+    "admins_export",
+)  # of earlier builds, which had a list of their own
 ERROR_CHARACTERS = 1_000
 WORD = "[a-z][a-z_]*"
 SITE = "-"  # stands for whoever does things by itself: nobody is called so
@@ -59,14 +62,12 @@ def job_rows(item: Item) -> keys.Row:
         said, _, job_id = str(item.get("GSI3SK", "")).partition("#")
         is_sound = job_id == item["id"] and not DUE.problem(said)
         due = from_iso(said) if is_sound else time_of(item["id"])
-    return keys.job_rows(item["id"], due) | listed_rows(item["kind"], item["id"])
-
-
-def listed_rows(kind: str, job_id: str) -> keys.Row:
-    """Return the row that puts a job of some kinds into a list of their own."""
-    if kind == SEND_MESSAGE:
-        return keys.announcements(job_id)
-    return keys.export_rows(job_id, EXPORTS[kind]) if kind in EXPORTS else {}
+    rows = keys.job_rows(item["id"], due)
+    if item["kind"] == SEND_MESSAGE:
+        return rows | keys.announcements(item["id"])
+    if item["kind"] in FORMER_EXPORTS:  # their row is left as it is: nobody reads it, and the job goes
+        return rows | {name: item[name] for name in ("GSI2PK", "GSI2SK") if name in item}
+    return rows
 
 
 def job_is_kept(item: Item) -> list[tuple[str, datetime]]:

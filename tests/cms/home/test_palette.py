@@ -23,7 +23,7 @@ def titles(response) -> list[str]:
     ("roles", "offered", "withheld"),
     [
         (["editor"], {"Deals", "New deal", "Settings"}, {"Orders", "Users"}),
-        (["back office"], {"Orders", "Exports", "Settings"}, {"Deals", "New deal", "Users"}),
+        (["back office"], {"Orders", "Jobs", "Settings"}, {"Deals", "New deal", "Users"}),
         (["admin"], {"Deals", "Orders", "Users", "Audit log"}, set()),
     ],
 )

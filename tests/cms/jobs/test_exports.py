@@ -1,35 +1,411 @@
-"""Files of orders: asked for, written by a job, fetched by the back office alone, deleted after a week."""
+"""Lists as CSV: all that their filters show, for those who may see them, at once or by a job, and no cell a formula."""
 
 import csv
 import io
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from html import unescape
+from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings as site_settings
-from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
+from cms.jobs import exports as views
+from cms.lists import attention as shown
+from cms.lists import deal_list
+from dealsite.data.catalogue import deals, drafts, featured, featured_plans
+from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.commerce import orders
-from dealsite.data.editing import audit
-from dealsite.data.entities.work import EXPORT
-from dealsite.data.jobs import exports, jobs
-from dealsite.data.table.errors import NotFound
+from dealsite.data.commerce.order import reading
+from dealsite.data.editing import audit, trash
+from dealsite.data.jobs import jobs
+from dealsite.data.people import profiles, users
 from dealsite.data.table.ids import new_ulid
+from dealsite.search import attention
 from dealsite.worker import exports as files
-from dealsite.worker import loop
-from tests.builders import DAY, HOUR, NOW, make_deal
-from tests.cms.conftest import HTMX, inputs
+from dealsite.worker import list_export, loop
+from tests import import_files
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    make_announcement,
+    make_brand,
+    make_deal,
+    make_draft,
+)
+from tests.cms.conftest import HTMX
+from tests.cms.deals.test_buyers import put_in_cart
+from tests.cms.home.test_home import break_link, damage_alt
 from tests.orders import ADDRESS, make_order
+from tests.people import make_user
 
-FORM = "/cms/orders/export/"
+SECOND = timedelta(seconds=1)
+EXPORT = "/cms/jobs/export/"
 
 
 @pytest.fixture(autouse=True)
 def private(tmp_path, monkeypatch):
-    """A folder for private files."""
+    """A folder for private files; lists are read in small pages."""
     storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
     monkeypatch.setattr(files, "storage", lambda: storage)
+    monkeypatch.setattr(list_export, "AT_ONCE", 3)
+    for module in (deal_list, shown):
+        monkeypatch.setattr(module, "AT_ONCE", 3)
+    monkeypatch.setattr(deal_list, "FOUND_AT_ONCE", 3)
     return tmp_path / "private"
+
+
+@pytest.fixture
+def admin(sign_in):
+    """A browser of an admin."""
+    return sign_in("admin", username="root")
+
+
+@pytest.fixture
+def long(monkeypatch):
+    """Every list is too long to wait for, and there is a deal."""
+    make_deal(title="Lamp", live_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC))
+    monkeypatch.setattr(views, "MOST_ROWS", -1)
+
+
+def text(response):
+    return " ".join(response.content.decode().split())
+
+
+def ask(browser, path, token=None, **filters):
+    address = f"/cms/{path}" + (f"?{urlencode(filters)}" if filters else "")
+    return browser.post(EXPORT, {"token": token or new_ulid(NOW), "address": address})
+
+
+def rows(answer):
+    assert answer.status_code == 200, text(answer)
+    content = b"".join(answer.streaming_content)
+    assert content.startswith(b"\xef\xbb\xbf")
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def written(browser, path, **filters):
+    """Return the rows of the file of a list."""
+    return rows(ask(browser, path, **filters))
+
+
+def by_job(browser, path, **filters):
+    """Return the id of the job that has written the file of a list."""
+    job_id = new_ulid(NOW)
+    assert ask(browser, path, job_id, **filters)["Location"] == "/cms/jobs/"
+    work()
+    return job_id
+
+
+def status(answer):
+    answer.close()
+    return answer.status_code
+
+
+def work(now=NOW):
+    while loop.run_next(now=now):
+        pass
+
+
+def feature(page_id, *made):
+    page, found = featured.load(page_id, [deal.id for deal in made])
+    featured.set_featured(page, [found[deal.id] for deal in made], version=page.version, by=EDITOR, now=NOW)
+
+
+# What a file holds
+
+
+def test_all_deals_of_a_list_are_in_its_file_with_the_usual_columns_newest_first(editor):
+    made = [make_deal(live_at=NOW - n * SECOND, title=f"Deal {n}") for n in range(1, 9)]
+    found = written(editor, "deals/")
+    assert [row["title"] for row in found] == [deal.content.title for deal in made]
+    assert found[0] == {
+        "title": "Deal 1",
+        "picture": "",
+        "brand": "Nordlicht",
+        "price": "79.90",
+        "was_price": "119.00",
+        "state": "live",
+        "live (UTC)": "2026-11-21 11:59:59",
+        "expires (UTC)": "",
+    }
+
+
+def test_a_file_has_the_columns_that_the_list_shows(sign_in):
+    deal, browser = make_deal(), sign_in("editor", username="nell")
+    (row,) = written(browser, "deals/", columns="id,category,discount,voucher,nonsense")
+    assert row == {
+        "title": deal.content.title,
+        "category": "Peripherals & Networking",
+        "discount": "33",
+        "voucher": "",
+        "id": deal.id,
+    }
+    profiles.save_preferences("nell", columns=("price", "id"))
+    assert 'value="/cms/deals/?state=all&amp;columns=price%2Cid"' in text(browser.get("/cms/deals/"))
+
+
+def test_a_file_holds_what_the_filters_of_its_list_show(editor):
+    make_deal(title="Live")
+    make_deal(title="Later", live_at=NOW + DAY, brand="Aurora", category="toys-hobbies")
+    make_deal(title="Over", live_at=NOW - 2 * DAY, expires_at=NOW - DAY)
+    for filters, titles in (
+        ({"state": "scheduled"}, ["Later"]),
+        ({"state": "live"}, ["Live"]),
+        ({"state": "expired"}, ["Over"]),
+        ({"brand": "Aurora"}, ["Later"]),
+        ({"category": "toys-hobbies", "state": "all"}, ["Later"]),
+        ({"brand": "Nobody"}, []),
+    ):
+        assert [row["title"] for row in written(editor, "deals/", **filters)] == titles, filters
+
+
+def test_a_file_holds_what_words_find_in_the_order_of_the_list(editor, search_index):
+    for n in range(7):
+        make_deal(title=f"Lamp {n}", live_at=NOW - n * HOUR)
+    make_deal(title="Chair")
+    make_draft(title="Lamp draft")
+    search_index()
+    found = [row["title"] for row in written(editor, "deals/", q="lamp")]
+    listed = [deal.card.title for deal in editor.get("/cms/deals/", {"q": "lamp"}).context["deals"]]
+    assert found == listed
+    assert sorted(found) == [f"Lamp {n}" for n in range(7)]
+    assert [row["title"] for row in written(editor, "deals/", q="lamp", state="draft")] == ["Lamp draft"]
+
+
+def test_drafts_are_a_list_too_and_may_be_half_empty(editor):
+    make_draft(title="=HYPERLINK(1)")
+    make_draft(brand="Aurora")
+    found = written(editor, "deals/", state="draft")
+    assert sorted((row["title"], row["brand"], row["price"]) for row in found) == [
+        ("", "Aurora", ""),
+        ("'=HYPERLINK(1)", "", ""),
+    ]
+
+
+def test_a_file_holds_what_lacks_something(editor, search_index):
+    bare = [make_deal(title=f"Bare {n}").content.title for n in range(4)]
+    make_deal(title="Complete", picture=PICTURE)
+    make_deal(title="Bare lamp", brand="Aurora")
+    make_draft(title="Bare draft")
+    search_index()
+    found = written(editor, "deals/", lacks="picture", brand="Nordlicht")
+    assert sorted(row["title"] for row in found) == bare
+    drafted = written(editor, "deals/", lacks="picture", state="draft")
+    assert [row["title"] for row in drafted] == ["Bare draft"]
+
+
+@pytest.mark.parametrize("path", ["deals/?q=lamp", "attention/pictures/"])
+def test_without_search_its_lists_are_not_to_be_had_now(editor, path):
+    assert ask(editor, path).status_code == 503
+
+
+def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
+    make_deal(title="Goes live", live_at=NOW + HOUR, picture=PICTURE)
+    make_deal(title="Tomorrow", live_at=NOW + DAY, picture=PICTURE)
+    make_deal(title="Ends", expires_at=NOW + HOUR, picture=PICTURE)
+    sold = make_deal(title="Sold", stock=0, picture=PICTURE)
+    damage_alt(make_deal(title="Silent", picture=PICTURE))
+    break_link(make_deal(title="Broken", picture=PICTURE))
+    over = make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE)
+    make_draft(title="Half done")
+    feature("front", over, sold)
+    feature("editors-choice", over)
+    search_index()
+    found = {topic: written(editor, f"attention/{topic}/") for topic in attention.TOPICS}
+    assert {topic: [row["title"] for row in some] for topic, some in found.items()} == {
+        "drafts": ["Half done"],
+        "today": ["Goes live"],
+        "ending": ["Ends"],
+        "featured": ["Over", "Sold", "Over"],
+        "links": ["Broken"],
+        "sold-out": ["Sold"],
+        "alt-texts": ["Silent"],
+        "pictures": ["Half done"],
+    }
+    (broken,) = found["links"]
+    assert (broken["link_error"], broken["link_broken_since (UTC)"]) == ("404", "2026-11-19 12:00:00")
+    assert [(row["featured_on"].partition(";")[0], row["state"]) for row in found["featured"]] == [
+        ("front", "expired"),
+        ("front", "sold_out"),
+        ("editors-choice", "expired"),
+    ]
+    assert {"brand", "price", "link"} <= set(found["drafts"][0]["lacks"].split("; "))
+
+
+def test_all_that_needs_an_editor_is_in_the_file_page_by_page_and_in_its_order(editor, search_index):
+    ends = [make_deal(title=f"{n}", expires_at=NOW + (8 - n) * HOUR) for n in range(1, 8)]
+    search_index()
+    found = written(editor, "attention/ending/")
+    assert [row["id"] for row in found] == [deal.id for deal in reversed(ends)]
+    assert sorted(row["id"] for row in written(editor, "attention/pictures/")) == [deal.id for deal in ends]
+
+
+def test_what_was_put_right_is_not_in_the_file_though_search_lags(editor, search_index):
+    left, gone = make_deal(title="Left"), make_deal(title="Gone")
+    fixed = make_deal(title="Fixed", stock=0)
+    search_index()
+    deals.delete(gone, by=EDITOR, now=NOW)
+    stored = deals.get(fixed.id)
+    content = replace(stored.content, stock=5)
+    deals.edit(stored, content, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
+    assert written(editor, "attention/sold-out/") == []
+    titles = [row["title"] for row in written(editor, "attention/pictures/")]
+    assert sorted(titles) == ["Fixed", left.content.title]
+
+
+def test_today_ends_where_the_editor_is(sign_in, search_index):
+    make_deal(title="Late", live_at=datetime(2026, 11, 21, 23, 30, tzinfo=UTC))
+    search_index()
+    assert len(written(sign_in("editor"), "attention/today/")) == 1
+    assert written(sign_in("editor", zone="Europe/Berlin"), "attention/today/") == []
+
+
+def test_all_of_the_trash_is_a_file(editor, monkeypatch):
+    monkeypatch.setattr(trash, "PAGE_SIZE", 2)
+    made = [make_deal(title=f"=Deal {n}") for n in range(5)]
+    for n, deal in enumerate(made):
+        deals.delete(deal, by="eve", now=NOW - n * SECOND)
+    drafts.delete(make_draft(title="Half done"), by="oscar", now=NOW - DAY)
+    found = written(editor, "trash/")
+    assert [row["id"] for row in found[:-1]] == [deal.id for deal in made]
+    assert (found[-1]["title"], found[-1]["kind"], found[-1]["deleted_by"]) == ("Half done", "draft", "oscar")
+    assert found[0] == {
+        "id": made[0].id,
+        "kind": "deal",
+        "title": "'=Deal 0",
+        "brand": "Nordlicht",
+        "category": "peripherals-networking",
+        "price": "79.90",
+        "was_price": "119.00",
+        "deleted_at (UTC)": "2026-11-21 12:00:00",
+        "deleted_by": "eve",
+        "kept_until (UTC)": "2026-12-21 12:00:00",
+    }
+
+
+def test_all_imports_are_a_file(editor):
+    made = [import_files.upload_file(new_ulid(NOW - n * SECOND), by="@eve") for n in range(27)]
+    import_files.check(made[:1], now=NOW)
+    found = written(editor, "imports/")
+    assert [row["id"] for row in found] == made
+    assert [found[0][name] for name in ("state", "imported", "rejected")] == ["checked", "3", "3"]
+    assert found[1] == {
+        "id": made[1],
+        "file": "Angebote.csv",
+        "uploaded_at (UTC)": "2026-11-21 11:59:59",
+        "uploaded_by": "'@eve",
+        "state": "uploaded",
+        "rows": "6",
+        "imported": "",
+        "rejected": "",
+    }
+
+
+def test_planned_and_earlier_lists_of_featured_deals_are_files(editor):
+    first, second = make_deal(title="=First"), make_deal(title="Second")
+    feature("front", first)
+    feature("front", second, first)
+    page = featured.get("front")
+    listed = [FeaturedEntry(second.id, "Second")]
+    plan = featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
+    (row,) = written(editor, "featured/")
+    assert row == {
+        "id": plan.id,
+        "page": "front",
+        "shown_from (UTC)": "2026-11-22 12:00:00",
+        "state": "planned",
+        "deals": "Second",
+        "planned_by": "eve",
+        "changed_at (UTC)": "2026-11-21 12:00:00",
+        "why": "",
+        "left_out": "",
+    }
+    found = written(editor, "featured/front/history/")
+    assert [(row["version"], row["is_current"], row["deals"], row["added"]) for row in found] == [
+        ("2", "yes", "Second; =First", "Second"),
+        ("1", "no", "'=First", "'=First"),
+    ]
+    assert found[0]["set_at (UTC)"] == "2026-11-21 12:00:00"
+    assert written(editor, "featured/editors-choice/history/") == []
+
+
+def test_who_has_a_deal_is_a_file_for_the_back_office(office, monkeypatch):
+    deal = make_deal(live_at=NOW - 3 * DAY, title="=Lamp")
+    for n in range(7):
+        put_in_cart(f"shopper{n}", deal, quantity=2, now=NOW - n * HOUR)
+    put_in_cart("early", deal, now=NOW - DAY)
+    put_in_cart("later", deal, saved=True)
+    bought = make_order("dan", deal)
+    monkeypatch.setattr(reading, "TOTALLED", 3)  # what one query reads
+    address = f"deals/{deal.id}/holders/"
+    found = written(office, address)
+    assert [row["user_name"] for row in found] == [*(f"shopper{n}" for n in range(7)), "early"]
+    assert found[0] == {
+        "since (UTC)": "2026-11-21 12:00:00",
+        "user_name": "shopper0",
+        "pieces": "2",
+        "price": "79.90",
+        "amount": "159.80",
+        "order": "",
+        "deal": deal.id,
+        "title": "'=Lamp",
+    }
+    assert [row["user_name"] for row in written(office, address, day="2026-11-20")] == ["early"]
+    (row,) = written(office, address, list="bought")
+    assert (row["user_name"], row["order"]) == ("dan", bought.id)
+
+
+def test_brands_and_categories(editor):
+    for n in range(5):
+        make_brand(f"Brand {n}")
+    make_deal(brand="Aurora", category="toys-hobbies")
+    found = {row["short_name"]: row["deals"] for row in written(editor, "brands/")}
+    assert found == {"aurora": "1", "nordlicht": "0", **{f"brand-{n}": "0" for n in range(5)}}
+    assert [row["name"] for row in written(editor, "brands/", letter="N")] == ["Nordlicht"]
+    assert [row["name"] for row in written(editor, "brands/", q="auro")] == ["Aurora"]
+    found = {row["short_name"]: row["deals"] for row in written(editor, "categories/")}
+    assert found["toys-hobbies"] == "1"
+
+
+def test_messages_and_jobs_of_a_month(editor):
+    deal = make_deal()
+    made = [make_announcement(deal.id, new_ulid(NOW - n * SECOND), headline=f"@{n}") for n in range(30)]
+    found = written(editor, "messages/")
+    assert [row["id"] for row in found] == made
+    assert found[0]["headline"] == "'@0"
+    found = written(editor, "jobs/", month="2026-11")
+    assert sorted(row["id"] for row in found if row["kind"] == "send_message") == sorted(made)
+    assert written(editor, "jobs/", month="2020-01") == []
+
+
+def test_users_are_for_admins(admin, editor):
+    for n in range(7):
+        make_user(f"shopper{n}")
+    found = {row["user_name"]: row for row in written(admin, "users/")}
+    assert set(found) == {"root", "eve", *(f"shopper{n}" for n in range(7))}
+    assert found["eve"]["roles"] == "editor"
+    assert set(found["eve"]) == {
+        *("user_name", "name", "email", "roles", "created_at (UTC)", "suspended_at (UTC)"),
+    }
+
+
+def test_the_audit_log_is_for_admins_and_has_its_filters(admin, editor):
+    deal = make_deal(by="eve")
+    make_deal(by="oscar")
+    found = written(admin, "audit/", kind="deal", subject=deal.id)
+    assert [(row["person"], row["what"]) for row in found] == [("eve", "published")]
+    assert "Title: " in found[0]["changes"]
+    assert {row["person"] for row in written(admin, "audit/", by="oscar")} == {"oscar"}
+    assert {"eve", "oscar"} <= {row["person"] for row in written(admin, "audit/")}
+    assert written(admin, "audit/", day="2020-01-01") == []
+
+
+# Orders
 
 
 @pytest.fixture
@@ -44,143 +420,284 @@ def three():
     return made
 
 
-def ask(browser, **typed):
-    """Fill in the form as it is shown, and send it; return the file's id."""
-    form = inputs(browser.get(FORM)) | typed
-    answer = browser.post(FORM, form)
-    assert answer.status_code == 302, answer.content.decode()
-    return form["token"]
+def of_days(browser, first, last, path="orders/"):
+    sent = {"token": new_ulid(NOW), "address": f"/cms/{path}?list=all", "first": first, "last": last}
+    return browser.post(EXPORT, sent)
 
 
-def fetch(browser, job_id):
-    answer = browser.get(f"/cms/exports/{job_id}/")
-    assert answer.status_code == 200
-    return b"".join(answer.streaming_content)
+def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
+    assert [row["Order"] for row in written(office, "orders/")] == [three[0].id]
+    assert written(office, "orders/", list="shipped") == [
+        {
+            "Order": three[1].id,
+            "State": "SHIPPED",
+            "Placed (UTC)": "2026-11-19 12:00:00",
+            "State since (UTC)": "2026-11-21 12:00:00",
+            "User name": "bob",
+            "E-mail": "bob@example.org",
+            "Name": "Ada Lovelace",
+            "Street": "12 Analytical Row",
+            "Extra": "",
+            "Postcode": "EC1A 1BB",
+            "City": "London",
+            "Country": "United Kingdom",
+            "Pieces": "1",
+            "Lines": "1",
+            "Total": "79.90",
+            "Currency": "EUR",
+            "Instalments": "1",
+            "Tracking number": "XY 1",
+        }
+    ]
 
 
-def rows(content):
-    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-
-
-def written(browser, **typed):
-    job_id = ask(browser, **typed)
-    assert loop.run_next(now=NOW)
-    while loop.run_next(now=NOW):
-        pass
-    return rows(fetch(browser, job_id))
-
-
-def text(response):
-    return " ".join(response.content.decode().split())
-
-
-def test_a_file_holds_the_orders_of_a_span_in_the_order_they_were_placed(office, three):
-    found = written(office, first="2026-11-01", last="2026-11-21")
+def test_a_file_holds_the_orders_of_all_states_of_some_days_as_they_were_placed(office, three, monkeypatch):
+    monkeypatch.setattr(reading, "SCANNED", 2)
+    found = rows(of_days(office, "2026-11-01", "2026-11-21"))
     assert [row["Order"] for row in found] == [three[2].id, three[1].id, three[0].id]
-    assert found[1] == {
-        "Order": three[1].id,
-        "State": "SHIPPED",
-        "Placed (UTC)": "2026-11-19 12:00:00",
-        "State since (UTC)": "2026-11-21 12:00:00",
-        "User name": "bob",
-        "E-mail": "bob@example.org",
-        "Name": "Ada Lovelace",
-        "Street": "12 Analytical Row",
-        "Extra": "",
-        "Postcode": "EC1A 1BB",
-        "City": "London",
-        "Country": "United Kingdom",
-        "Pieces": "1",
-        "Lines": "1",
-        "Total": "79.90",
-        "Currency": "EUR",
-        "Instalments": "1",
-        "Tracking number": "XY 1",
-    }
+    for first, last, names in (("2026-11-19", "2026-11-19", ["bob"]), ("2026-11-21", "2026-11-21", [])):
+        assert [row["User name"] for row in rows(of_days(office, first, last))] == names
 
 
-@pytest.mark.parametrize(
-    ("status", "number"), [("PLACED", 0), ("SHIPPED", 1), ("CANCELLED", 2), ("DELIVERED", None)]
-)
-def test_a_file_can_be_of_one_state(office, three, status, number):
-    found = written(office, status=status, first="2026-11-01", last="2026-11-21")
-    assert [row["Order"] for row in found] == ([] if number is None else [three[number].id])
-
-
-@pytest.mark.parametrize("status", ["all", "SHIPPED"])
-@pytest.mark.parametrize(
-    ("first", "last", "number"), [("2026-11-19", "2026-11-19", 1), ("2026-11-20", "2026-11-21", 0)]
-)
-def test_both_days_of_a_span_are_included_and_no_other(office, three, status, first, last, number):
-    found = written(office, status=status, first=first, last=last)
-    assert [row["User name"] for row in found if row["User name"] == "bob"] == ["bob"] * number
+def test_the_page_of_orders_has_the_form_for_all_of_them(office):
+    page = text(office.get("/cms/orders/"))
+    assert 'name="address" value="/cms/orders/?list=all"' in page
+    assert "All orders placed on some days" in page
 
 
 def test_days_and_times_are_of_the_zone_of_whoever_asks(sign_in):
-    deal = make_deal(live_at=NOW - 9 * DAY)
-    make_order("ada", deal, now=datetime(2026, 11, 18, 23, 30, tzinfo=UTC))
+    make_order("ada", make_deal(live_at=NOW - 9 * DAY), now=datetime(2026, 11, 18, 23, 30, tzinfo=UTC))
     browser = sign_in("back office", zone="Europe/Berlin")
-    (row,) = written(browser, first="2026-11-19", last="2026-11-19")
+    (row,) = rows(of_days(browser, "2026-11-19", "2026-11-19"))
     assert row["Placed (Europe/Berlin)"] == "2026-11-19 00:30:00"
 
 
-def test_what_shoppers_type_is_no_formula_in_a_file(office):
-    address = orders.Address(
-        **(ADDRESS.as_item() | {"name": '=HYPERLINK("https://evil.example","x")', "extra": "@x"})
-    )
-    make_order("ada", address=address)
-    (row,) = written(office, first="2026-11-01", last="2026-11-21")
+@pytest.mark.parametrize("path", ["orders/", "payments/"])
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [
+        ("2026-11-02", "2026-11-01", "The last day is before the first one."),
+        ("2025-11-01", "2026-11-02", "Up to 366 days"),
+        ("x", "2026-11-02", "Enter days such as"),
+    ],
+)
+def test_days_that_are_none_are_refused(office, path, first, last, words):
+    answer = of_days(office, first, last, path)
+    assert answer.status_code == 400
+    assert words in text(answer)
+
+
+# What a cell holds
+
+
+def test_what_people_type_is_no_formula_and_keeps_every_letter(office):
+    typed = {"name": '=HYPERLINK("https://evil.example","x")', "extra": "@x", "city": "京都 “Ž”"}
+    make_order("ada", address=orders.Address(**(ADDRESS.as_item() | typed)))
+    (row,) = written(office, "orders/")
     assert row["Name"] == '\'=HYPERLINK("https://evil.example","x")'
-    assert row["Extra"] == "'@x"
+    assert (row["Extra"], row["City"]) == ("'@x", "京都 “Ž”")
 
 
-def test_a_file_begins_with_a_byte_order_mark_and_keeps_every_letter(office):
-    address = orders.Address(**(ADDRESS.as_item() | {"name": "Žofie Müller, “Z”", "city": "京都"}))
-    make_order("ada", address=address)
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    loop.run_next(now=NOW)
-    while loop.run_next(now=NOW):
-        pass
-    content = fetch(office, job_id)
-    assert content.startswith(b"\xef\xbb\xbf")
-    assert rows(content)[0]["Name"] == "Žofie Müller, “Z”"
-    assert rows(content)[0]["City"] == "京都"
+@pytest.mark.parametrize("start", ["=", "+", "-", "@"])
+def test_no_title_is_a_formula_in_a_file(editor, start):
+    make_deal(title=f"{start}1+1")
+    assert written(editor, "deals/")[0]["title"] == f"'{start}1+1"
 
 
-def test_a_file_of_more_than_one_batch_holds_each_order_once(office, monkeypatch):
-    monkeypatch.setattr(exports, "READ_AT_ONCE", 3)
-    monkeypatch.setattr(exports, "ORDERS_AT_ONCE", 2)
-    deal = make_deal(live_at=NOW - 9 * DAY)
-    made = [make_order(f"shopper{n}", deal, now=NOW - HOUR + n * timedelta(seconds=1)).id for n in range(9)]
-    for status in ("all", "PLACED"):
-        found = written(office, status=status, first="2026-11-21", last="2026-11-21")
-        assert [row["Order"] for row in found] == made
+# Who may
 
 
-def test_a_download_says_what_it_is_and_is_kept_by_nobody(office, three):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    while loop.run_next(now=NOW):
-        pass
-    answer = office.get(f"/cms/exports/{job_id}/")
+def test_whoever_may_see_a_list_may_export_it_and_nobody_else(editor, office, admin, client, sign_in):
+    deal = make_deal().id
+    own = {
+        "editor": ["deals/", "brands/", "trash/", "imports/", "attention/drafts/", "featured/", "messages/"],
+        "office": [f"deals/{deal}/holders/", "orders/", "payments/"],
+        "admin": ["users/", "audit/"],
+        "both": ["jobs/"],
+    }
+    for name, browser in (("editor", editor), ("office", office), ("nobody", sign_in())):
+        for whose, paths in own.items():
+            may = whose in (name, "both") and name != "nobody"
+            for path in paths:
+                status = ask(browser, path).status_code
+                assert (status == 403) != may, (name, path, status)
+    assert rows(ask(admin, "users/"))
+    assert ask(client, "deals/").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "address", ["", "x", "/", "/cms/x/", "/cms/operations/", "/cms/deals/?q=ä", "//x/cms/"]
+)
+def test_what_is_no_list_is_not_found(admin, address):
+    assert admin.post(EXPORT, {"token": new_ulid(NOW), "address": address}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "filters", "status"),
+    [
+        ("deals/", {"state": "gone"}, 404),
+        ("deals/", {"category": "garden"}, 404),
+        ("deals/", {"lacks": "sense"}, 404),
+        ("deals/", {"q": "x" * 5000}, 404),
+        ("jobs/", {"month": "2026-13"}, 404),
+        ("attention/gone/", {}, 404),
+        ("featured/garden/history/", {}, 404),
+        ("orders/", {"list": "gone"}, 404),
+        ("payments/", {"list": "gone"}, 404),
+        ("payments/", {"first": "x"}, 400),
+        ("deals/x/holders/", {}, 404),
+        ("audit/", {"kind": "deal"}, 400),
+    ],
+)
+def test_filters_that_no_list_has_are_refused(admin, path, filters, status):
+    assert ask(admin, path, **filters).status_code == status
+
+
+@pytest.mark.parametrize("token", ["x", "", "01M7STV3G0896X9J4J6C8A3V0H"])  # the last is two days old
+def test_a_form_of_another_time_is_refused(editor, token):
+    assert editor.post(EXPORT, {"token": token, "address": "/cms/deals/"}).status_code == 400
+
+
+def test_lists_are_exported_by_post_with_their_token_alone(editor, sign_in):
+    assert editor.get(EXPORT).status_code == 405
+    assert ask(sign_in("editor", csrf=True), "deals/").status_code == 403
+
+
+def test_who_exported_what_is_noted(admin):
+    ask(admin, "audit/", by="eve")
+    (entry,) = audit.of_target("export", "audit")
+    assert (entry.by, entry.what, entry.note) == ("root", "exported", "/cms/audit/?by=eve")
+
+
+def test_a_file_is_named_for_its_list_and_day_and_kept_by_nobody(editor):
+    answer = ask(editor, "brands/")
     answer.close()
-    assert answer["Content-Disposition"] == 'attachment; filename="orders-2026-11-01-2026-11-21.csv"'
+    assert answer["Content-Disposition"] == 'attachment; filename="brands-2026-11-21.csv"'
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Cache-Control"] == "private, no-store"
 
 
-def test_a_file_is_for_the_back_office_alone(office, editor, sign_in, client, three):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    while loop.run_next(now=NOW):
-        pass
-    address = f"/cms/exports/{job_id}/"
-    assert editor.get(address).status_code == 403
-    assert job_id not in text(editor.get("/cms/exports/"))
-    assert editor.get("/cms/exports/", {"list": "office"}).status_code == 403
-    assert sign_in().get(address).status_code == 403
-    assert client.get(address).status_code == 302
-    assert client.get(f"/media/exports/{job_id}.csv").status_code == 404
-    assert fetch(sign_in("admin"), job_id)
+# Long lists
+
+
+def test_a_list_with_more_rows_than_anybody_waits_for_is_written_by_a_job(editor, monkeypatch):
+    for n in range(3):
+        make_deal(title=f"Deal {n}")
+    monkeypatch.setattr(views, "MOST_ROWS", 3)
+    assert len(written(editor, "deals/")) == 3
+    monkeypatch.setattr(views, "MOST_ROWS", 2)
+    job_id = by_job(editor, "deals/")
+    answer = editor.get(f"/cms/jobs/{job_id}/file/")
+    assert answer["Content-Disposition"] == 'attachment; filename="deals-2026-11-21.csv"'
+    assert answer["Cache-Control"] == "private, no-store"
+    assert len(rows(answer)) == 3
+    assert [entry.by for entry in audit.of_target("export", "deals")] == ["eve", "eve"]
+
+
+def test_a_list_that_takes_longer_than_anybody_waits_is_written_by_a_job(office, monkeypatch):
+    seconds = iter([0.0, 0.5, 1.5])
+    monkeypatch.setattr(views, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(reading, "SCANNED", 1)
+    for n in range(3):  # the rows that are read hold none of the orders
+        make_order(f"shopper{n}", now=NOW - n * SECOND)
+    assert of_days(office, "2026-10-01", "2026-10-02")["Location"] == "/cms/jobs/"
+
+
+def test_the_jobs_say_how_far_a_file_is_and_then_lead_to_it(office, three, long):
+    job_id = new_ulid(NOW)
+    page = text(office.post(EXPORT, {"token": job_id, "address": "/cms/orders/"}, follow=True))
+    assert "This list is long. Its file is being written, and appears here." in page
+    assert "Waiting" in page
+    assert office.get(f"/cms/jobs/{job_id}/file/").status_code == 404
+    work()
+    page = text(office.get("/cms/jobs/", headers=HTMX))
+    for words in ("Export", "Orders", "28 Nov 2026, 12:00 UTC", f'href="/cms/jobs/{job_id}/file/"'):
+        assert words in page
+    assert [row["Order"] for row in rows(office.get(f"/cms/jobs/{job_id}/file/"))] == [three[0].id]
+
+
+def test_a_second_click_asks_for_no_second_file(editor, long):
+    token = new_ulid(NOW)
+    for _ in range(2):
+        assert ask(editor, "deals/", token).status_code == 302
+    assert [job.kind for job in jobs.of_month("2026-11").jobs].count("export_list") == 1
+    assert len(audit.of_target("export", "deals")) == 1
+
+
+def test_a_file_is_for_those_who_may_see_its_list(admin, editor, office, client, sign_in, long):
+    of_editors, of_admins = by_job(editor, "deals/"), by_job(admin, "users/")
+    addresses = [f"/cms/jobs/{job_id}/file/" for job_id in (of_editors, of_admins)]
+    statuses = {
+        name: [status(browser.get(address)) for address in addresses]
+        for name, browser in (("admin", admin), ("editor", editor), ("office", office), ("", sign_in()))
+    }
+    assert statuses == {"admin": [200, 200], "editor": [200, 403], "office": [403, 403], "": [403, 403]}
+    assert [address in text(editor.get("/cms/jobs/")) for address in addresses] == [True, False]
+    assert not any(address in text(office.get("/cms/jobs/")) for address in addresses)
+    assert client.get(addresses[0]).status_code == 302
+    assert client.get(f"/media/exports/{of_editors}.csv").status_code == 404
+
+
+def test_a_job_writes_in_the_zone_of_whoever_asked(sign_in, long):
+    browser = sign_in("editor", zone="Europe/Berlin")
+    (row,) = rows(browser.get(f"/cms/jobs/{by_job(browser, 'deals/')}/file/"))
+    assert row["live (Europe/Berlin)"] == "2026-11-21 00:30:00"
+
+
+def test_a_file_is_not_written_for_who_may_not_see_its_list_any_more(sign_in, long):
+    browser, job_id = sign_in("admin", username="nell"), new_ulid(NOW)
+    ask(browser, "users/", job_id)
+    users.take_role("nell", "admin", by="root", now=NOW)
+    work()
+    job = jobs.get(job_id)
+    assert (job.state, job.error) == (
+        "cancelled",
+        "Whoever asked for this file may not see the list any more.",
+    )
+
+
+def test_a_file_waits_until_search_can_tell(editor, search_index, long, monkeypatch):
+    search_index()
+    job_id = new_ulid(NOW)
+    ask(editor, "deals/", job_id, q="lamp")
+    with monkeypatch.context() as patch:
+        patch.setattr("dealsite.search.reader.searcher", lambda: None)
+        work()
+    assert jobs.get(job_id).error == "Search is being set up, so nobody can tell now what is in this list."
+    work(NOW + HOUR)
+    assert jobs.get(job_id).state == "done"
+
+
+def test_progress_is_noted_while_a_file_is_written(office, three, long, monkeypatch):
+    seconds = iter(range(0, 1000, 3))
+    monkeypatch.setattr(files, "monotonic", lambda: float(next(seconds)))
+    noted, save = [], jobs.save_progress
+
+    def note(job, progress, *, now):
+        noted.append(progress)
+        save(job, progress, now=now)
+
+    monkeypatch.setattr(jobs, "save_progress", note)
+    of_days(office, "2026-11-01", "2026-11-21")
+    work()
+    assert [note["rows"] for note in noted] == [0, 1, 2, 3, 3]
+    assert noted[-1]["bytes"] > 0
+
+
+def test_a_file_is_gone_after_a_week(editor, private, long, monkeypatch):
+    job_id = by_job(editor, "deals/")
+    path = private / "exports" / f"{job_id}.csv"
+    assert path.exists()
+    assert not loop.run_next(now=NOW + 7 * DAY - HOUR)
+    assert loop.run_next(now=NOW + 7 * DAY)
+    assert not path.exists()
+
+
+def test_a_file_that_is_missing_is_not_found(editor, private, long):
+    job_id = by_job(editor, "deals/")
+    (private / "exports" / f"{job_id}.csv").unlink()
+    assert editor.get(f"/cms/jobs/{job_id}/file/").status_code == 404
 
 
 def test_private_files_do_not_lie_where_pictures_do():
@@ -190,155 +707,34 @@ def test_private_files_do_not_lie_where_pictures_do():
     assert private["OPTIONS"]["file_permissions_mode"] == 0o600
 
 
-def test_the_list_shows_how_far_a_file_is_and_then_leads_to_it(office, three):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    page = text(office.get("/cms/exports/"))
-    assert "Waiting" in page
-    assert 'hx-trigger="every 2s, seen-again"' in page
-    assert f"/cms/exports/{job_id}/" not in page
-    assert office.get(f"/cms/exports/{job_id}/").status_code == 404
-    while loop.run_next(now=NOW):
-        pass
-    page = text(office.get("/cms/exports/", headers=HTMX))
-    for words in (
-        "Ready",
-        "3 rows",
-        "Orders: all",
-        "1 Nov 2026 to 21 Nov 2026",
-        "by olga",
-        f"/cms/exports/{job_id}/",
+# The button
+
+
+def test_every_list_has_its_button_with_the_filters_that_are_set(admin, search_index):
+    deal, bare = make_deal(category="toys-hobbies"), make_deal(title="Bare")
+    over = make_deal(title="Over", expires_at=NOW - HOUR / 2)
+    feature("front", over)
+    page, listed = featured.get("front"), [FeaturedEntry(deal.id, "x")]
+    featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
+    deals.delete(bare, by="eve", now=NOW)
+    import_files.upload_file(new_ulid(NOW))
+    put_in_cart("ada", deal, saved=True)
+    make_order("ada", make_deal())
+    search_index()
+    for address in (
+        *("/cms/trash/?", "/cms/imports/?", "/cms/featured/?", "/cms/featured/front/history/?"),
+        *("/cms/attention/pictures/?", "/cms/attention/featured/?", "/cms/orders/?list=placed"),
+        *("/cms/brands/?letter=N", "/cms/categories/?", "/cms/messages/?", "/cms/jobs/?month=2026-11"),
+        *("/cms/users/?", "/cms/audit/?by=eve", f"/cms/deals/{deal.id}/holders/?list=saved&day=2026-11-21"),
+        "/cms/deals/?state=live&category=toys-hobbies&columns=price%2Cid",
     ):
-        assert words in page
-    assert "every 2s" not in page
-    assert "<html" not in page
+        html = unescape(text(admin.get(address + ("&" if "=" in address else "") + "after=")))
+        assert f'name="address" value="{address}"' in html, address
+        assert "Export as CSV" in html
+        assert admin.post(EXPORT, {"token": new_ulid(NOW), "address": address}).status_code == 200, address
 
 
-def test_progress_is_noted_while_a_file_is_written(office, three, monkeypatch):
-    seconds = iter(range(0, 1000, 3))
-    monkeypatch.setattr(files, "monotonic", lambda: float(next(seconds)))
-    noted = []
-    save = jobs.save_progress
-
-    def note(job, progress, *, now):
-        noted.append(progress)
-        save(job, progress, now=now)
-
-    monkeypatch.setattr(jobs, "save_progress", note)
-    ask(office, first="2026-11-01", last="2026-11-21")
-    while loop.run_next(now=NOW):
-        pass
-    assert noted[0]["total"] == 3
-    assert [note["rows"] for note in noted][-2:] == [3, 3]
-
-
-def test_a_file_is_gone_after_a_week(office, three, private, monkeypatch):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    while loop.run_next(now=NOW):
-        pass
-    assert (private / "exports" / f"{job_id}.csv").exists()
-    assert not loop.run_next(now=NOW + 7 * DAY - HOUR)
-    assert loop.run_next(now=NOW + 7 * DAY)
-    assert not (private / "exports" / f"{job_id}.csv").exists()
-    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW + 7 * DAY)
-    with pytest.raises(NotFound):
-        exports.get(job_id, now=NOW + 7 * DAY)
-
-
-def test_a_file_that_is_still_being_written_is_not_handed_out(office, three, private):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    files.storage().save(files.file_name(job_id), ContentFile(b"half a file"))
-    assert office.get(f"/cms/exports/{job_id}/").status_code == 404
-
-
-def test_a_file_that_is_missing_is_not_found(office, three, private):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    while loop.run_next(now=NOW):
-        pass
-    (private / "exports" / f"{job_id}.csv").unlink()
-    assert office.get(f"/cms/exports/{job_id}/").status_code == 404
-
-
-def test_a_second_click_asks_for_no_second_file(office, three):
-    form = inputs(office.get(FORM))
-    for _ in range(2):
-        assert office.post(FORM, form).status_code == 302
-    assert len(exports.newest().exports) == 1
-
-
-def test_it_is_noted_who_asked_for_a_file(office, three):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    (entry,) = audit.of_target("export", job_id)
-    assert (entry.by, entry.what) == ("olga", "asked for a file of orders")
-
-
-def test_a_job_that_is_run_twice_leaves_one_whole_file(office, three, private):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    job = jobs.take_next(now=NOW)
-    while job.id != job_id:
-        jobs.finish(job)
-        job = jobs.take_next(now=NOW)
-    files.write_export(job, NOW)
-    files.write_export(job, NOW)
-    assert [path.name for path in (private / "exports").iterdir()] == [f"{job_id}.csv"]
-
-
-def test_a_file_whose_time_is_over_is_not_written_any_more(office, three, private):
-    job_id = ask(office, first="2026-11-01", last="2026-11-21")
-    job = jobs.get(job_id)
-    with pytest.raises(jobs.Cancelled):
-        files.write_export(job, job.created_at + exports.kept_for())
-    assert not (private / "exports").exists()
-
-
-def test_files_are_listed_newest_first_and_paged(office):
-    wanted = exports.ExportRequest("orders", "", NOW - DAY, NOW, "UTC", "olga")
-    made = [new_ulid(NOW + n * timedelta(seconds=1)) for n in range(30)]
-    for job_id in made:
-        exports.request(wanted, kind=EXPORT, job_id=job_id, now=NOW)
-    first = exports.newest()
-    second = exports.newest(after=first.after)
-    listed = [one.job.id for one in (*first.exports, *second.exports)]
-    assert listed == made[::-1]
-    assert [one.job.id for one in exports.newest(before=second.before).exports] == made[:4:-1]
-    assert office.get("/cms/exports/", {"after": "x"}).status_code == 400
-
-
-@pytest.mark.parametrize(
-    ("typed", "words"),
-    [
-        ({"first": "2026-11-02", "last": "2026-11-01"}, "This is before the first day."),
-        ({"first": "2025-01-01", "last": "2026-11-01"}, "A file holds up to 366 days."),
-        ({"first": "x"}, "Enter a valid date."),
-        ({"status": "LOST"}, "Select a valid choice."),
-        ({"token": "x"}, "This page was open for long."),
-    ],
-)
-def test_what_cannot_be_written_is_refused(office, typed, words):
-    answer = office.post(FORM, inputs(office.get(FORM)) | typed)
-    assert answer.status_code == 422
-    assert words in text(answer)
-    assert exports.newest().exports == []
-
-
-@pytest.mark.parametrize("job_id", ["x", new_ulid(NOW, 99), "a%23b"])
-def test_a_file_that_nobody_asked_for_is_not_found(office, job_id):
-    assert office.get(f"/cms/exports/{job_id}/").status_code == 404
-
-
-def test_a_job_of_another_kind_is_no_file(office, three):
-    other = next(job for job in _jobs() if job.kind != EXPORT)
-    assert office.get(f"/cms/exports/{other.id}/").status_code == 404
-
-
-def _jobs():
-
-    return jobs.of_month("2026-11").jobs
-
-
-def test_files_stand_among_the_jobs_too(office, editor, three):
-    ask(office, first="2026-11-01", last="2026-11-21")
-    while loop.run_next(now=NOW):
-        pass
-    page = text(editor.get("/cms/jobs/"))
-    assert "File for the back office" in page
-    assert "Deletion of a file" in page
+@pytest.mark.parametrize("path", ["trash/", "imports/", "featured/", "attention/pictures/", "deals/"])
+def test_a_list_without_rows_has_no_button(editor, search_index, path):
+    search_index()
+    assert "Export as CSV" not in text(editor.get(f"/cms/{path}"))

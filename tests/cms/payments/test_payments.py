@@ -6,7 +6,6 @@ import re
 from html import unescape
 
 import pytest
-from django.core.files.storage import FileSystemStorage
 from django.urls import reverse
 from django.utils import translation
 
@@ -17,10 +16,8 @@ from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_lists
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways.testing import TestGateway
-from dealsite.worker import exports as files
 from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW
-from tests.cms.conftest import inputs
 from tests.payments import close_day, owe, read, run
 from tests.people import calls as of_page
 from tests.slow_table import SlowTable
@@ -341,29 +338,41 @@ def test_a_second_click_is_harmless(office, paid):
 # Files
 
 
-def test_a_file_holds_payments_of_all_states_and_closed_days(office, paid, failed, tmp_path, monkeypatch):
-    storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
-    monkeypatch.setattr(files, "storage", lambda: storage)
-    owe(account="=cmd", order_number=9, first=NOW + HOUR)
-    form = inputs(office.get("/cms/payments/export/")) | {"first": "2026-11-21", "last": "2026-11-23"}
-    assert office.post("/cms/payments/export/", form)["Location"] == "/cms/exports/"
-    while loop.run_next(now=NOW):
-        pass
-    answer = office.get(f"/cms/exports/{form['token']}/")
+def exported(office, **sent):
+    answer = office.post("/cms/jobs/export/", {"token": new_ulid(NOW), **sent})
     content = b"".join(answer.streaming_content).decode("utf-8-sig")
-    found = {row["Account"]: row for row in csv.DictReader(io.StringIO(content, newline=""))}
+    return {row["Account"]: row for row in csv.DictReader(io.StringIO(content, newline=""))}
+
+
+def test_a_file_holds_the_payments_of_a_list(office, paid, failed, monkeypatch):
+    monkeypatch.setattr(payment_pages, "EXPORTED_AT_ONCE", 2)
+    for number in range(7):
+        owe(account=f"user{number}", order_number=number, first=NOW + HOUR)
+    span = "&first=2026-11-21&last=2026-11-23"
+    found = exported(office, address=f"/cms/payments/?list=scheduled{span}")
+    assert found.keys() == {f"user{number}" for number in range(7)}
+    assert exported(office, address=f"/cms/payments/?list=processed{span}").keys() == {"ada"}
+    assert exported(office, address=f"/cms/payments/?list=failed{span}").keys() == {"bob"}
+
+
+def test_a_file_holds_payments_of_all_states_and_closed_days(office, paid, failed):
+    owe(account="=cmd", order_number=9, first=NOW + HOUR)
+    close_day(paid.due_at.date())
+    form = {"address": "/cms/payments/?list=all", "first": "2026-11-21", "last": "2026-11-23"}
+    assert f'value="{form["address"]}"' in text(office.get("/cms/payments/"))
+    found = exported(office, **form)
     assert found.keys() == {"ada", "bob", "'=cmd"}
     assert (found["ada"]["State"], found["ada"]["Transaction"]) == ("PROCESSED", paid.transaction_id)
     assert (found["bob"]["State"], found["bob"]["Reason"]) == ("FAILED", failed.reason)
     assert found["bob"]["Due (UTC)"] == "2026-11-21 11:00:00"
-    assert "payments-2026-11-21-2026-11-23.csv" in answer["Content-Disposition"]
+    assert found["ada"]["Day closed"] == "yes"
 
 
 # Roles
 
 
 @pytest.mark.parametrize(
-    "path", ["", "overdue/", "find/", "account/", "export/", "x/", "x/retry/", "x/cancel/", "x/refund/"]
+    "path", ["", "overdue/", "find/", "account/", "x/", "x/retry/", "x/cancel/", "x/refund/"]
 )
 def test_an_editor_sees_no_payments(editor, path):
     assert editor.get(LIST + path).status_code == 403
