@@ -41,7 +41,7 @@ SECTIONS_OF_DATA: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DEALSITE_BACKUPS",
             kinds.folder,
-            "where `manage.py backup` writes its archives, and `restore_drill` finds the newest",
+            "where `manage.py backup` writes its archives, and `restore --check` finds the newest",
             otherwise="`backups` in the data folder",
         ),
         Setting(
@@ -50,12 +50,6 @@ SECTIONS_OF_DATA: dict[str, tuple[Setting, ...]] = {
             "each night, a worker [backs up](operations.md#backup) to `DEALSITE_BACKUPS` and keeps so many archives;"
             " 0 for none",
             0,
-        ),
-        Setting(
-            "DEALSITE_DRILL",
-            kinds.flag,
-            "on the first of each month, a worker [tries the newest backup out](operations.md#a-drill)",
-            False,
         ),
         Setting(
             "DEALSITE_RETENTION",

@@ -40,7 +40,6 @@ DEALSITE_PROJECTIONS = value("DEALSITE_PROJECTIONS")
 # -- Data over the years -------------------------------------------------------------------------------------------
 DEALSITE_BACKUPS: Path = value("DEALSITE_BACKUPS", VAR / "backups")
 DEALSITE_NIGHTLY_BACKUPS = value("DEALSITE_NIGHTLY_BACKUPS")
-DEALSITE_DRILL = value("DEALSITE_DRILL")
 DEALSITE_RETENTION = value("DEALSITE_RETENTION")
 
 # -- The site --------------------------------------------------------------------------------------------------

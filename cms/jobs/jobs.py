@@ -35,7 +35,7 @@ from dealsite.data.editing.trash import EMPTY_TRASH
 from dealsite.data.entities.work import FORMER_EXPORTS, SEND_MESSAGE
 from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, job_actions, jobs
-from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RESTORE_DRILL, RETENTION
+from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RETENTION
 from dealsite.data.jobs.exports import DELETE_EXPORT, EXPORT_LIST, kept_until
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, NotFound
@@ -72,7 +72,6 @@ KINDS = {
     CLOSE_DAY: gettext_lazy("Closing of the day"),
     BACKUP: gettext_lazy("Backup"),
     RETENTION: gettext_lazy("Removal of what is old"),
-    RESTORE_DRILL: gettext_lazy("Trial restore of the newest backup"),
 }
 MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business
 STATES = {

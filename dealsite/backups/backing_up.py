@@ -13,7 +13,7 @@ from django.core.files.storage import Storage, storages
 from dealsite import __version__
 from dealsite.backups import archive
 from dealsite.backups.aside import engine_aside
-from dealsite.backups.scratch import scratch
+from dealsite.backups.folder import scratch
 from dealsite.data import SCHEMAS, table
 from dealsite.data.table.ids import iso
 from dealsite.engine.database import copy_database, databases
@@ -31,7 +31,7 @@ def back_up(path: Path, *, now: datetime) -> archive.Contents:
     folder = path.resolve().parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Made aside in the same folder, for its owner alone, and named when whole.
-    with scratch(folder) as aside:
+    with scratch(folder, now=now) as aside:
         made = aside / "archive"
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with tarfile.open(fileobj=file, mode="w") as tar:

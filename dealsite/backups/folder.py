@@ -1,6 +1,10 @@
 """The folder of backups: what a new archive is called, which is the newest, and which are removed."""
 
-from datetime import datetime
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
@@ -9,6 +13,10 @@ from dealsite.backups.archive import ArchiveError
 from dealsite.home import COMMAND
 
 OURS = f"dealsite-{'[0-9]' * 8}-{'[0-9]' * 6}.tar"  # what `new` calls them; others are somebody's own
+SCRATCH = ".dealsite-scratch-"
+LEFT_AFTER = timedelta(
+    days=2
+)  # longer than any command takes: whatever is older was left by one that was killed
 
 
 def new(now: datetime) -> Path:
@@ -30,3 +38,13 @@ def remove_all_but(kept: int) -> None:
     """Remove the oldest archives that were named by their time, all but the `kept` newest."""
     for path in sorted(settings.DEALSITE_BACKUPS.glob(OURS), reverse=True)[kept:]:
         path.unlink()
+
+
+@contextlib.contextmanager
+def scratch(beside: Path, *, now: datetime) -> Iterator[Path]:
+    """Make a folder for the time of a block, for its owner alone; remove what killed processes have left."""
+    for left in beside.glob(f"{SCRATCH}*"):
+        if left.stat().st_mtime < (now - LEFT_AFTER).timestamp():
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=beside, prefix=SCRATCH) as folder:
+        yield Path(folder)

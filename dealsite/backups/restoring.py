@@ -16,10 +16,14 @@ from django.core.files.storage import storages
 from dealsite.backups import archive
 from dealsite.backups.archive import MANIFEST, MEDIA, PRIVATE, TABLE, ArchiveError
 from dealsite.backups.aside import engine_aside
+from dealsite.backups.folder import scratch
 from dealsite.data import SCHEMAS, table
 from dealsite.data.entities.chart import RETIRED
 from dealsite.data.entities.operations import COPY
 from dealsite.data.entities.work import AUDIT_ENTRY, SITE
+from dealsite.data.integrity import checks
+from dealsite.data.integrity.pace import Pace
+from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import site_switch
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
@@ -96,6 +100,17 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
                 storage.save(rest, File(file, rest))
     _compare(loaded)
     return contents
+
+
+def check(path: Path, *, now: datetime, advance: Advance) -> tuple[archive.Contents, list[Problem]]:
+    """Restore an archive beside it, check its whole table and remove it again; ArchiveError, EngineError, OSError.
+
+    It needs as much room on the disk of the backups as the site's own data take.
+    """
+    with scratch(path.resolve().parent, now=now) as aside:
+        contents = into_folder(path, aside / "var", now=now, advance=advance)
+        with engine_aside(aside / "var"):
+            return contents, checks.find(Pace())
 
 
 def _mark(now: datetime) -> None:

@@ -50,7 +50,12 @@ from dealsite.worker import (
     schedule,
 )
 
-GONE = ("my_data", "delete_my_data", *FORMER_EXPORTS)  # kinds of jobs that earlier releases made
+GONE = (
+    "my_data",
+    "delete_my_data",
+    "restore_drill",
+    *FORMER_EXPORTS,
+)  # kinds of jobs that earlier releases made
 
 
 def no_longer_done(job: jobs.Job, now: datetime) -> None:

@@ -5,8 +5,11 @@ command to be written that it can be.
 """
 
 import contextlib
+import os
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from datetime import datetime
 
@@ -14,6 +17,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
+from dealsite import home
 from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.jobs.command_runs import CommandPayload
@@ -21,11 +25,12 @@ from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, DataError
 from dealsite.processes.shortage import end_if_out_of_memory
-from dealsite.worker import at_work, checking, closing, keeping, own_process
+from dealsite.worker import at_work, checking, closing, keeping
 from dealsite.worker.held_job import HeldJob
 from dealsite.worker.schedule import SCHEDULE
 
 Command = Callable[[HeldJob], str]  # calls `renew` at least each half minute, and says what came of it
+POLL_SECONDS = 2.0
 
 logger = structlog.get_logger(__name__)
 
@@ -33,12 +38,42 @@ logger = structlog.get_logger(__name__)
 def back_up(held: HeldJob) -> str:
     """Back up, and remove archives beyond the number that is kept."""
     keep = str(settings.DEALSITE_NIGHTLY_BACKUPS)
-    return own_process.run(own_process.manage("backup", "--keep", keep), held.renew)
+    words = ("backup", "--keep", keep, "--unnoted")  # the worker notes how it went
+    return run_apart((sys.executable, "-m", "django", *words), held.renew)
 
 
-def restore_drill(held: HeldJob) -> str:
-    """Try the newest backup out."""
-    return own_process.run(own_process.manage("restore_drill"), held.renew)
+def run_apart(command: Sequence[str], renew: Callable[[], object]) -> str:
+    """Run a command that talks to another engine in a process of its own; return its last words, or raise DataError.
+
+    `renew` is called each two seconds; where it raises, the command is killed.
+    """
+    environ = os.environ | {"DJANGO_SETTINGS_MODULE": "dealsite.settings"}
+    with subprocess.Popen(
+        command,
+        cwd=home.PARTS,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        try:
+            while (said := _said(running)) is None:
+                renew()
+        except BaseException:
+            running.kill()
+            raise
+    last = (said.strip().splitlines() or ["It said nothing."])[-1].removeprefix("CommandError: ")
+    if running.returncode:
+        raise DataError(last)
+    return last
+
+
+def _said(running: subprocess.Popen[str]) -> str | None:
+    try:
+        return running.communicate(timeout=POLL_SECONDS)[0]
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def apply_retention(held: HeldJob) -> str:
@@ -51,7 +86,6 @@ COMMANDS: dict[str, Command] = {
     command_runs.CLOSE_DAY: closing.close_day,
     command_runs.RETENTION: apply_retention,
     CHECK_TABLE: checking.check_table,
-    command_runs.RESTORE_DRILL: restore_drill,
 }
 
 

@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class NightlyCommand:
-    """A command that runs at an hour (UTC), each night or on the first of each month, where a setting says so.
+    """A command that runs each night at an hour (UTC), where a setting says so.
 
     `kind` is that of its jobs and of the runs that are kept of it.
     """
@@ -25,7 +25,6 @@ class NightlyCommand:
     kind: str
     hour: int
     setting: str
-    is_monthly: bool = False
 
     @property
     def is_on(self) -> bool:
@@ -34,11 +33,7 @@ class NightlyCommand:
     def next_run(self, now: datetime) -> datetime:
         """Return when it is due next after a moment."""
         due = now.replace(hour=self.hour, minute=0, second=0, microsecond=0)
-        if due <= now:
-            due += DAY
-        while self.is_monthly and due.day != 1:
-            due += DAY
-        return due
+        return due if due > now else due + DAY
 
 
 SCHEDULE = (
@@ -46,7 +41,6 @@ SCHEDULE = (
     NightlyCommand(command_runs.CLOSE_DAY, 1, "DEALSITE_CLOSE_DAY"),
     NightlyCommand(command_runs.RETENTION, 2, "DEALSITE_RETENTION"),
     NightlyCommand(CHECK_TABLE, 3, "DEALSITE_NIGHTLY_CHECK"),
-    NightlyCommand(command_runs.RESTORE_DRILL, 4, "DEALSITE_DRILL", is_monthly=True),
 )
 
 

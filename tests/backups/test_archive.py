@@ -183,7 +183,7 @@ def test_a_manifest_that_says_something_else_is_refused(path, name, value):
         archive.check(rewritten(path, change))
 
 
-@pytest.mark.parametrize("command", [["restore", "--folder=new"], ["restore_drill", "--unnoted"]])
+@pytest.mark.parametrize("command", [["restore", "--folder=new"], ["restore", "--check"]])
 def test_what_a_manifest_says_does_not_steer_a_terminal(path, command):
     def change(read):
         read["backup.json"] = orjson.dumps(orjson.loads(read["backup.json"]) | {"format": "\x1b[2J\x07"})

@@ -1,6 +1,7 @@
 """A backup of a site in use holds all of it, as it was at one moment, and was read again."""
 
 import io
+import os
 import stat
 import tarfile
 
@@ -8,12 +9,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.backups import archive, backing_up
-from dealsite.backups.scratch import PREFIX
+from dealsite.backups.folder import SCRATCH
 from dealsite.data import table
 from dealsite.data.jobs import command_runs
 from dealsite.data.table.writes import Put
 from dealsite.engine.database import copy_database
-from tests.builders import NOW
+from tests.builders import DAY, NOW
 
 
 def put(number: int) -> None:
@@ -53,10 +54,13 @@ def test_a_backup_holds_the_table_pictures_private_files_and_all_keys(own_site, 
 
 
 def test_a_backup_is_for_its_owners_eyes_alone_and_leaves_nothing_beside_it(own_site, tmp_path):
-    (tmp_path / f"{PREFIX}left").mkdir()  # by one that was killed
+    for name, age in (("left", 3), ("in-use", 1)):  # by one that was killed, and by another that runs
+        made = tmp_path / f"{SCRATCH}{name}"
+        made.mkdir()
+        os.utime(made, ((NOW - age * DAY).timestamp(),) * 2)
     backing_up.back_up(tmp_path / "copy.tar", now=NOW)
     assert stat.S_IMODE((tmp_path / "copy.tar").stat().st_mode) == 0o600
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.tar", "engine"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{SCRATCH}in-use", "copy.tar", "engine"]
 
 
 def test_a_backup_without_a_name_gets_one_in_the_folder_of_backups(own_site, settings, tmp_path):

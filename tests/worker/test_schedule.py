@@ -23,28 +23,22 @@ from tests.gateways.ledger import Ledger
 from tests.measuring import measured
 from tests.payments import owe, read, run, work
 
-MONTHLY = NightlyCommand("drill", 4, "DEALSITE_DRILL", is_monthly=True)
-
 
 def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(settings):
     assert {one.kind for one in SCHEDULE} == nightly.COMMANDS.keys()
     assert {one.kind for one in SCHEDULE} <= loop.HANDLERS.keys() & KINDS.keys()
-    for command in SCHEDULE:  # the others are a matter of room on the disk
-        assert command.is_on is (command.kind not in {"backup", "restore_drill"})
+    for command in SCHEDULE:  # a backup is a matter of room on the disk
+        assert command.is_on is (command.kind != "backup")
         setattr(settings, command.setting, False)
         assert not command.is_on
 
 
-@pytest.mark.parametrize(
-    ("now", "due"),
-    [
-        (datetime(2026, 11, 21, 12, tzinfo=UTC), datetime(2026, 12, 1, 4, tzinfo=UTC)),
-        (datetime(2026, 12, 1, 3, 59, tzinfo=UTC), datetime(2026, 12, 1, 4, tzinfo=UTC)),
-        (datetime(2026, 12, 1, 4, tzinfo=UTC), datetime(2027, 1, 1, 4, tzinfo=UTC)),
-    ],
-)
-def test_what_is_monthly_runs_on_the_first(now, due):
-    assert MONTHLY.next_run(now) == due
+def test_a_command_is_due_at_its_hour_of_this_day_or_the_next():
+    command = NightlyCommand("x", 4, "DEALSITE_NIGHTLY_CHECK")
+    assert command.next_run(datetime(2026, 11, 21, 3, 59, tzinfo=UTC)) == datetime(
+        2026, 11, 21, 4, tzinfo=UTC
+    )
+    assert command.next_run(datetime(2026, 11, 21, 4, tzinfo=UTC)) == datetime(2026, 11, 22, 4, tzinfo=UTC)
 
 
 def test_what_is_turned_off_is_not_planned(fresh_table, settings):
@@ -61,12 +55,12 @@ def test_what_is_turned_off_is_not_planned(fresh_table, settings):
 
 
 def test_what_was_turned_off_since_it_was_planned_does_not_run(fresh_table, settings, monkeypatch):
-    settings.DEALSITE_DRILL = False
+    settings.DEALSITE_CLOSE_DAY = False
     monkeypatch.setattr(nightly, "start", lambda work: pytest.fail("It runs."))
-    measured(command_runs.plan)(command_runs.RESTORE_DRILL, due=NOW)
+    measured(command_runs.plan)(command_runs.CLOSE_DAY, due=NOW)
     assert loop.run_next(now=NOW)
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
-    assert (item["state"], item["error"]) == ("cancelled", "DEALSITE_DRILL turns this off.")
+    assert (item["state"], item["error"]) == ("cancelled", "DEALSITE_CLOSE_DAY turns this off.")
 
 
 def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_indexes):

@@ -93,7 +93,6 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "close_day": (CommandPayload, {}),
     "backup": (CommandPayload, {}),
     "retention": (CommandPayload, {}),
-    "restore_drill": (CommandPayload, {}),
 }
 OTHERS: list[tuple[type, dict[str, Any]]] = [  # further ones, and what is kept of a job's way
     (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"brand": "aurora"}, "follows_deal": True}),

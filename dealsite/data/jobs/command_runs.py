@@ -15,7 +15,7 @@ from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, new_ulid, time_of
 from dealsite.data.table.writes import Put, absent
 
-BACKUP, CLOSE_DAY, RETENTION, RESTORE_DRILL = "backup", "close_day", "retention", "restore_drill"
+BACKUP, CLOSE_DAY, RETENTION = "backup", "close_day", "retention"
 KEPT = timedelta(days=90)
 
 
