@@ -19,9 +19,7 @@ from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
-from dealsite.web import traffic
-from dealsite.web.request_log import due_to, route_of
-from dealsite.web.traffic import PROBES, is_file
+from dealsite.web.request_log import PROBES, cause_of, due_to, is_file, note_answer, route_of
 
 # No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
 # whatever the engine does. It holds two attempts of `client.READ_TIMEOUT` and the pause between them.
@@ -69,7 +67,7 @@ class RequestIdMiddleware:
         with due_to(request_id):
             response = self.get_response(request)
             if "REMOTE_ADDR" in request.META:
-                traffic.note_answer(
+                note_answer(
                     request,
                     response.status_code,
                     seconds=time.perf_counter() - began,
@@ -85,7 +83,7 @@ def _cause(request: HttpRequest, response: HttpResponse) -> str:
     if response.status_code != 503:
         return ""
     failure = getattr(getattr(request, "meter", None), "failure", None)  # none where a file could not be read
-    return getattr(response, "cause", "") or traffic.cause_of(failure)
+    return getattr(response, "cause", "") or cause_of(failure)
 
 
 class MeterMiddleware:

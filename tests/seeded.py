@@ -38,7 +38,7 @@ from dealsite.data.editing import bulk, links, questions
 from dealsite.data.integrity import check_runs, checks
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.jobs import command_runs, exports, jobs, processes
-from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PageTimes, Process
+from dealsite.data.jobs.processes import DiskSpace, JobAtWork, Process
 from dealsite.data.people import messages, passkeys, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table import schema
@@ -271,8 +271,7 @@ def state_of_site(now: datetime) -> None:
     """Note what a check found, how processes are doing and how a command went."""
     check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3), now=now)
     living = Process(new_ulid(now - DAY, 1), "worker", LONG[:60], 4711, "1.2.3", now)
-    living = replace(living, jobs=(JobAtWork("send_message", now),), requests=1000)
-    living = replace(living, pages=(PageTimes("cms_operations", 900, 9000, 400),), refused={"threads": 2})
+    living = replace(living, jobs=(JobAtWork("send_message", now),))
     living = replace(living, disks={"data": DiskSpace(10**9, 3, "little")})
     processes.save(living)
     processes.save(replace(living, id=new_ulid(now - DAY, 2), at=now - DAY / 2))

@@ -15,7 +15,7 @@ from dealsite.accounts.decorators import role
 from dealsite.web.pages import page
 from dealsite.worker.schedule import SCHEDULE
 
-SECTIONS = ("problems", "switch", "machines", "queue", "requests", "commands", "checks")
+SECTIONS = ("problems", "switch", "machines", "queue", "commands")
 HASH_CHARACTERS = 12
 
 

@@ -24,30 +24,6 @@ from dealsite.web.readiness import LAG_SECONDS
 LONG_WAIT = timedelta(minutes=10)  # for a job that is due
 BACKUP_EVERY = timedelta(days=7)
 PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index"), "lake": gettext_lazy("lake")}
-CAUSES: dict[str, tuple[Text, Text]] = {  # of 503: what it was, and what to do
-    "table": (
-        gettext_lazy("The table did not answer in time"),
-        gettext_lazy("Look at the engine's log, or at the table's alarms on Amazon."),
-    ),
-    "busy": (
-        gettext_lazy("The table was overloaded"),
-        gettext_lazy("Look for throttling and for a job that writes much; pause it under Jobs."),
-    ),
-    "misconfigured": (
-        gettext_lazy("The table was missing, or refused this site's credentials"),
-        gettext_lazy(
-            "The log has the table's own words; check the settings of table, region and credentials."
-        ),
-    ),
-    "threads": (
-        gettext_lazy("All threads of a web process were busy"),
-        gettext_lazy("Look at the slowest pages below; start more web processes or machines."),
-    ),
-    "shortage": (
-        gettext_lazy("A machine had no memory or disk left"),
-        gettext_lazy("Free some space, or give the machine more memory."),
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -66,7 +42,6 @@ def find(state: SiteState) -> list[SiteProblem]:
         *_switch(state),
         *_workers(state),
         *_machines(state),
-        *_requests(state),
         *_queue(state),
         *_commands(state),
         *_checks(state),
@@ -181,17 +156,6 @@ def _projections(machine: Machine) -> Iterator[SiteProblem]:
                 _("The log has the reasons; repair their cause, then run %(command)s rebuild.")
                 % {"command": COMMAND},
             )
-
-
-def _requests(state: SiteState) -> Iterator[SiteProblem]:
-    for cause, number in state.refused:
-        text, advice = CAUSES.get(cause, (cause, ""))
-        said = ngettext(
-            "%(cause)s: %(number)d request was answered 503 within an hour.",
-            "%(cause)s: %(number)d requests were answered 503 within an hour.",
-            number,
-        )
-        yield SiteProblem("warning", said % {"cause": text, "number": number}, advice)
 
 
 def _queue(state: SiteState) -> Iterator[SiteProblem]:

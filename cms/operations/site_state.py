@@ -1,6 +1,6 @@
-"""How the site is doing: its machines with their processes, what waits, what ran by itself, and what was refused."""
+"""How the site is doing: its machines with their processes, what waits, and what ran by itself."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,14 +11,11 @@ from dealsite.data.integrity import check_runs
 from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.jobs import command_runs, processes, queue, site_switch
 from dealsite.data.jobs.command_runs import CommandRun
-from dealsite.data.jobs.processes import DiskSpace, PageTimes, Process, ProjectionState
+from dealsite.data.jobs.processes import DiskSpace, Process, ProjectionState
 from dealsite.data.jobs.queue import Queue
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.parallel import together
-from dealsite.web.traffic import merged
 from dealsite.worker.schedule import SCHEDULE
-
-SLOWEST = 10  # pages that are shown
 
 
 @dataclass(frozen=True)
@@ -78,23 +75,6 @@ class SiteState:
     @property
     def versions(self) -> list[str]:
         return sorted({process.version for process in self.living})
-
-    @property
-    def requests(self) -> int:
-        return sum(process.requests for process in self.living)
-
-    @property
-    def refused(self) -> list[tuple[str, int]]:
-        """How many requests were answered 503 within the last hour, by cause."""
-        return sorted(sum((Counter(process.refused) for process in self.living), Counter[str]()).items())
-
-    @property
-    def slowest(self) -> list[PageTimes]:
-        """The pages that take longest on average, of all processes together."""
-        found: dict[str, PageTimes] = {}
-        for page in (page for process in self.living for page in process.pages):
-            found[page.view] = merged(found.get(page.view), page)
-        return sorted(found.values(), key=lambda one: (-one.mean, one.view))[:SLOWEST]
 
 
 def read(*, now: datetime) -> SiteState:

@@ -1,4 +1,4 @@
-"""The words of the page of operations: for parts, jobs, projections, and causes of 503."""
+"""The words of the page of operations: for parts, jobs and projections."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from cms.jobs.jobs import KINDS, MAIL
 from cms.operations import problems
-from cms.operations.problems import CAUSES
 from cms.operations.switch_site import STATES as SWITCH_STATES
 from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs.processes import PartRestarts, ProjectionState
@@ -50,12 +49,6 @@ def switch_state(state: SwitchState) -> Text:
 def part_name(part: str) -> Text:
     """What a process is."""
     return PARTS.get(part, part)
-
-
-@register.filter
-def cause_name(cause: str) -> Text:
-    """Why requests were answered 503."""
-    return CAUSES.get(cause, (cause, ""))[0]
 
 
 @register.filter

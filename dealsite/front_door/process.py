@@ -25,7 +25,7 @@ from dealsite.front_door.warm_up import warm_up
 from dealsite.metrics import counting
 from dealsite.processes import heartbeat, shortage
 from dealsite.processes.children import tell_that_it_serves
-from dealsite.web import builds, log_lines, readiness, traffic
+from dealsite.web import builds, log_lines, readiness
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
@@ -43,7 +43,7 @@ class WebServer(uvicorn.Server):
         self._ending = threading.Event()
         self.heart = threading.Thread(
             target=heartbeat.keep,
-            args=(self._ending, "web", traffic.of_process.last_hour),
+            args=(self._ending, "web"),
             name="heartbeat",
             daemon=True,
         )
@@ -125,7 +125,6 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     bounds = with_open_files(limits.from_settings())
     warm_up(application)
     counting.begin("web")
-    traffic.of_process = traffic.Traffic()  # nobody waited for what warmed up
     door = FrontDoor(application, get_template("503.html").render({"request_id": ID_PLACE}))
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it
         web_server(door, bounds, tells).run(sockets=[listening])

@@ -18,7 +18,7 @@ from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.errors import DataError
 from dealsite.web.page_cache import is_from_this_site
 from dealsite.web.pages import CLOSED
-from dealsite.web.traffic import CLOSED as CLOSED_SITE
+from dealsite.web.request_log import CLOSED as CLOSED_SITE
 
 RETRY_SECONDS = "120"
 READS = ("GET", "HEAD", "OPTIONS")

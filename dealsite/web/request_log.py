@@ -1,4 +1,4 @@
-"""What the log says of a request: a line when it is answered, and its id in every other line that is due to it.
+"""What the log and /metrics say of a request: when it is answered, and its id in every line that is due to it.
 
 Of its address the pattern stands there, since addresses hold tokens; an event gets one line, whatever text it holds.
 """
@@ -8,13 +8,18 @@ import logging
 from collections.abc import Iterator
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest
 
 from dealsite.accounts.requests import Visit, client_address, network_of
 from dealsite.data.jobs import causes
+from dealsite.data.table import errors
 from dealsite.data.table.meters import Meter
+from dealsite.metrics import chart, counting
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+PROBES = ("/healthz", "/readyz", "/metrics")  # what machines ask
+THREADS, SHORTAGE, CLOSED = "threads", "shortage", "closed"  # causes of 503 that are not the table's
 logger = structlog.get_logger(__name__)
 
 
@@ -63,6 +68,37 @@ def log_answer(request: HttpRequest, status: int, *, milliseconds: float, **more
         network=network_of(client_address(request)),
         **more,
     )
+
+
+def cause_of(failure: errors.Unavailable | None) -> str:
+    """Return the word for why a page was answered 503; without a failure of the table, it was the machine's."""
+    match failure:
+        case None:
+            return SHORTAGE
+        case errors.Misconfigured():
+            return "misconfigured"
+        case errors.Busy():
+            return "busy"
+    return "table"
+
+
+def is_file(request: HttpRequest, status: int) -> bool:
+    """Tell whether an answer is a picture or static file, the same for everybody, which says nothing of its request."""
+    return status < 400 and request.path_info.startswith((settings.STATIC_URL, settings.MEDIA_URL))
+
+
+def note_answer(request: HttpRequest, status: int, *, seconds: float, cause: str) -> None:
+    """Note an answer wherever it is to be seen; `cause` is the word for why it is a 503.
+
+    The log has no line of a file, nor of a probe that goes well.
+    """
+    is_probe, view, method = request.path_info in PROBES, view_of(request), method_of(request)
+    counting.add(chart.REQUESTS, view or "other", method, status)
+    counting.took(chart.REQUEST_SECONDS, view or "other", method, seconds=seconds)
+    if cause and not is_probe:
+        counting.add(chart.UNAVAILABLE, cause)
+    if not is_file(request, status) and not (is_probe and status < 400):
+        log_answer(request, status, milliseconds=seconds * 1000, **({"cause": cause} if cause else {}))
 
 
 class RequestFilter(logging.Filter):

@@ -14,11 +14,12 @@ from django.test import Client, RequestFactory
 from django.urls import resolve
 
 from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.table import errors
 from dealsite.data.table.ids import is_ulid
 from dealsite.middleware import REQUEST_ID as HEADER
 from dealsite.middleware import WAITED, RequestIdMiddleware
 from dealsite.web import log_lines
-from dealsite.web.request_log import OneLine, RequestFilter, current_id
+from dealsite.web.request_log import OneLine, RequestFilter, cause_of, current_id
 from tests.people import make_user, signed_in
 
 PATH = "/account/password-reset/ada/s3cret-token/"
@@ -207,3 +208,16 @@ def test_a_page_for_a_wrong_host_says_it_too(settings: Any):
 def test_a_page_without_an_error_says_none(fresh_table: None):
     answer = Client().get("/brands/")
     assert answer[HEADER] not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause"),
+    [
+        (errors.Unavailable(), "table"),
+        (errors.Busy(), "busy"),
+        (errors.Misconfigured(), "misconfigured"),
+        (None, "shortage"),
+    ],
+)
+def test_each_refusal_has_a_cause(failure: errors.Unavailable | None, cause: str):
+    assert cause_of(failure) == cause

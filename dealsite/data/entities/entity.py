@@ -144,6 +144,7 @@ class Entity:
     rules: tuple[Callable[[Item], str], ...] = ()
     is_root: bool = False
     is_passing: bool = False
+    gone: tuple[str, ...] = ()  # attributes that earlier releases wrote and nobody reads
     kept: Kept | None = None
     stays: Stays = ""
     schema: int = 1
@@ -242,7 +243,7 @@ class Entity:
         for beginning, kind in self.named.items():
             if name.startswith(beginning):
                 return kind.problem(value)
-        if name in OWN:
+        if name in OWN or name in self.gone:
             return ""
         return "is not one of its attributes"
 

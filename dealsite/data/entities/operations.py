@@ -10,7 +10,7 @@ from dealsite.data.entities.work import SITE, WORD
 
 SAID_CHARACTERS = 500
 MACHINE_CHARACTERS = 100
-MOST_JOBS, MOST_PAGES = 10, 10
+MOST_JOBS = 10
 BYTES = 10**18
 
 JOB_AT_WORK: Shape = {"kind": Text(pattern=WORD, most=40), "since": Time()}
@@ -25,12 +25,6 @@ DISK_SPACE: Shape = {
     "state": Text(one_of=("enough", "little", "too_little")),
 }
 PART_RESTARTS: Shape = {"restarts": Whole(), "ended": Text(least=0, most=40, about="how it ended last")}
-PAGE_TIMES: Shape = {
-    "view": Text(most=100, about="its name"),
-    "requests": Whole(),
-    "milliseconds": Whole(about="of all its requests", unit="ms"),
-    "slowest": Whole(unit="ms"),
-}
 
 HEARTBEAT = Entity(
     type="Heartbeat",
@@ -61,12 +55,10 @@ PROCESS = Entity(
         "projections": MapOf(Text(), Map(PROJECTION_STATE), optional=True, about="of its machine"),
         "disks": MapOf(Text(), Map(DISK_SPACE), optional=True, about="of its machine"),
         "parts": MapOf(Text(), Map(PART_RESTARTS), optional=True, about="of its launcher, by name"),
-        "requests": Whole(optional=True, about="in the last hour, as the next two"),
-        "pages": ListOf(Map(PAGE_TIMES), most=MOST_PAGES, optional=True, about="its slowest"),
-        "refused": MapOf(Text(pattern=WORD), Whole(), optional=True, about="503 by cause"),
         "ttl": Expiry(),
     },
     is_passing=True,
+    gone=("requests", "pages", "refused"),
 )
 
 COMMAND_RUN = Entity(
@@ -133,10 +125,10 @@ CHECK_RUN = Entity(
         "seconds": Whole(unit="s"),
         "problems": Whole(),
         "repaired": Whole(),
-        "new": Whole(optional=True, about="nobody reads it any more"),
         "unreadable": Whole(optional=True, about="second factors whose secret opens under no key"),
         "position": MapOf(Text(), Attribute(), optional=True, about="where a sample left off"),
         "ttl": Expiry(),
     },
     is_passing=True,
+    gone=("new",),
 )

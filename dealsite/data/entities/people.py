@@ -86,6 +86,7 @@ PROFILE = Entity(
     type="Profile",
     about="what pages show of a user, and what is kept for their next order; a deleted one has none",
     key=At(keys.profile, username="username"),
+    gone=("my_data",),
     shape={
         "username": Username(personal=True, refers="User"),
         "name": Text(most=NAME_CHARACTERS, personal=True, copy_of="User.name"),

@@ -58,7 +58,7 @@ def save(run: CheckRun, *, now: datetime) -> None:
 def newest() -> list[CheckRun]:
     """Return the last 30 runs, newest first."""
     rows = table.query(keys.check_run.partition(), newest_first=True, limit=SHOWN, consistent=True)
-    own = {*OWN, "ttl", "new"}  # that older runs noted
+    own = {*OWN, "ttl", *CHECK_RUN.gone}
     return [from_item(CheckRun, {n: v for n, v in row.items() if n not in own}) for row in rows]
 
 

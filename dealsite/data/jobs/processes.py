@@ -49,22 +49,8 @@ class PartRestarts:
 
 
 @dataclass(frozen=True, slots=True)
-class PageTimes:
-    """How many requests a view answered, in how many milliseconds in all, and the slowest."""
-
-    view: str
-    requests: int
-    milliseconds: int
-    slowest: int
-
-    @property
-    def mean(self) -> int:
-        return round(self.milliseconds / max(self.requests, 1))
-
-
-@dataclass(frozen=True, slots=True)
 class Process:
-    """One process, as of `at`. `requests`, `pages` and `refused` (503 by cause) are those of its last hour."""
+    """One process, as of `at`."""
 
     id: str
     part: str
@@ -76,9 +62,6 @@ class Process:
     projections: dict[str, ProjectionState] = field(default_factory=dict)
     disks: dict[str, DiskSpace] = field(default_factory=dict)
     parts: dict[str, PartRestarts] = field(default_factory=dict)
-    requests: int = 0
-    pages: tuple[PageTimes, ...] = ()
-    refused: dict[str, int] = field(default_factory=dict)
 
     @property
     def began_at(self) -> datetime:

@@ -40,9 +40,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
                 "projections": {"search": {"state": "following", "lag": 1, "skipped": 0}},
                 "disks": {"data": {"free": 3_000_000_000_000, "percent": 60, "state": "enough"}},
                 "parts": {"engine": {"restarts": 1, "ended": "SIGKILL"}},
-                "requests": 1200,
-                "pages": [{"view": "front", "requests": 3, "milliseconds": 60, "slowest": 40}],
-                "refused": {"table": 2},
                 "ttl": TTL,
             }
         ),

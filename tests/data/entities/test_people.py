@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from dealsite.data.entities import people, work
+from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import INDEX_KEYS, Entity
 from dealsite.data.entities.people import MESSAGE, PROFILE, SESSION, THROTTLE, TWO_FACTOR, USER, USER_COUNT
+from dealsite.data.entities.personal import own_part
 from dealsite.data.people import messages, profiles, sessions, two_factor, users
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso
-from tests.data.entities import examples_work
+from tests.data.entities import examples, examples_work
 from tests.data.entities.examples_people import AT, DELETED_USER, EXAMPLES, HASH, ID, LATER, OTHER_ID
 
 DROP = object()
@@ -112,3 +114,12 @@ def test_sessions_and_factors_are_read_as_they_are_stored():
     (passkey,) = factor.passkeys
     stored = EXAMPLES["TwoFactor"]["passkeys"][ID]
     assert (passkey.id, two_factor.passkey_item(passkey)) == (ID, stored)
+
+
+def test_attributes_of_earlier_releases_are_no_damage_and_nobody_gets_them():
+    gone = [(entity, name) for entity in ENTITIES.values() for name in entity.gone]
+    assert (ENTITIES["Profile"], "my_data") in gone
+    for entity, name in gone:
+        item = examples.EXAMPLES[entity.type] | {name: {"of": "long ago"}}
+        assert list(entity.problems(item)) == []
+        assert name not in own_part(entity.shape, item, {"ann"})

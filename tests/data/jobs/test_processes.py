@@ -13,7 +13,6 @@ from dealsite.data.jobs import processes
 from dealsite.data.jobs.processes import (
     DiskSpace,
     JobAtWork,
-    PageTimes,
     PartRestarts,
     Process,
     ProjectionState,
@@ -35,9 +34,6 @@ FULL = Process(
     projections={"search": ProjectionState("following", 0, 3), "lake": ProjectionState("building", 2)},
     disks={"data": DiskSpace(5 * 10**12, 40, "enough")},
     parts={"engine": PartRestarts(2, "SIGKILL"), "web process 1": PartRestarts(0)},
-    requests=12,
-    pages=(PageTimes("front", 12, 240, 90),),
-    refused={"busy": 3},
 )
 
 
@@ -45,7 +41,6 @@ def test_what_a_process_says_is_read_as_it_was_said():
     processes.save(FULL)
     assert processes.listed(now=NOW) == [FULL]
     assert FULL.began_at == NOW - HOUR
-    assert FULL.pages[0].mean == 20
     assert checks.find() == []
 
 
