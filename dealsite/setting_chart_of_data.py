@@ -21,11 +21,6 @@ SECTIONS_OF_DATA: dict[str, tuple[Setting, ...]] = {
             otherwise="`AWS_DEFAULT_REGION`, else eu-central-1",
         ),
         Setting(
-            "DEALSITE_HISTORY_TABLE",
-            kinds.text,
-            "a separate table for payments of closed days; without it they stay in the table",
-        ),
-        Setting(
             "DEALSITE_LAKE",
             kinds.bucket_place,
             "a place in S3 for the lake, as `s3://bucket/prefix`; without it the lake is in the data folder",

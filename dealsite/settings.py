@@ -151,7 +151,6 @@ DEALSITE_LIMITS = value("DEALSITE_LIMITS")
 DEALSITE_GATEWAY = value("DEALSITE_GATEWAY", "" if HTTPS else "test")  # or stripe
 STRIPE_SECRET_KEY = value("STRIPE_SECRET_KEY")
 STRIPE_API_BASE = value("STRIPE_API_BASE")
-DEALSITE_HISTORY_TABLE = value("DEALSITE_HISTORY_TABLE")
 
 # -- Mail ---------------------------------------------------------------------------------------------------------
 EMAIL_HOST = value("DEALSITE_SMTP_HOST")

@@ -27,7 +27,7 @@ from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch
 from dealsite.data.people import users
-from dealsite.data.table import client, configuration, schema
+from dealsite.data.table import client, schema
 from dealsite.data.table.errors import NotFound
 from dealsite.engine.server import Engine
 from dealsite.metrics import counting
@@ -240,11 +240,10 @@ def new_table(
 def _empty_table() -> None:
     """Take the one table of this process again: making another takes longer, and slows down all that follows."""
     try:
-        for name in configuration.names():
-            while found := table.call("Scan", TableName=name, **KEYS_ONLY)["Items"]:
-                requests = [{"DeleteRequest": {"Key": key}} for key in found]
-                for first in range(0, len(requests), 25):  # as many as a batch may hold
-                    table.call("BatchWriteItem", RequestItems={name: requests[first : first + 25]})
+        while found := table.call("Scan", TableName=table.name(), **KEYS_ONLY)["Items"]:
+            requests = [{"DeleteRequest": {"Key": key}} for key in found]
+            for first in range(0, len(requests), 25):  # as many as a batch may hold
+                table.call("BatchWriteItem", RequestItems={table.name(): requests[first : first + 25]})
     except NotFound:
         schema.create_table()
 

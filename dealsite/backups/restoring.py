@@ -79,7 +79,7 @@ def into_table(path: Path, *, now: datetime, advance: Advance, resume: bool = Fa
     """
     contents = _checked(path)
     schema.create_table()
-    is_empty = not any(table.scan_page(limit=1, table_name=name).items for name in table.names())
+    is_empty = not table.scan_page(limit=1).items
     if not is_empty and not resume:
         raise ArchiveError(
             f"The table {table.name()} holds items already. Name a new one with DEALSITE_TABLE; or, if an earlier"

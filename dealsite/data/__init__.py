@@ -11,14 +11,12 @@ SCHEMAS = table.Schemas({name: table.Schema(one.schema, one.upgrades) for name, 
 
 
 def configuration() -> table.Configuration:
-    """Return where the table is now; payments of closed days may have one of their own."""
-    history = settings.DEALSITE_HISTORY_TABLE
+    """Return where the table is now."""
     return table.Configuration(
         table_name=settings.DEALSITE_TABLE,
         region=settings.DEALSITE_REGION,
         endpoint_url=settings.DYNAMODB_ENDPOINT_URL,
         indexes=keys.INDEXES,
-        routes={keys.HISTORY: history} if history else {},
         missing=f"The table does not exist. `{COMMAND} setup_site` makes it.",
         local_key="dealsite",
         schemas=SCHEMAS,

@@ -141,7 +141,7 @@ order_rows = rows(
 WAITING = {"PLACED": orders_to_ship, "SHIPPED": orders_to_arrive}
 
 # Payments
-HISTORY = "PAYHIST#"  # partitions of payments of closed days, which may have a table of their own
+HISTORY = "PAYHIST#"  # partitions of payments of closed days
 payment = key("PAYMENTS#{account:username}", "{due_at:time}#{payment:ulid}")
 past_payment = key("PAYHIST#{account:username}", "{due_at:time}#{payment:ulid}", "a payment of a closed day")
 transaction = key("TXN#{transaction:text}", "TXN#{transaction}", "makes a transaction id one payment's own")

@@ -9,7 +9,6 @@ from dealsite.data.catalogue import categories
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.people import users
 from dealsite.data.table import schema
-from dealsite.data.table.configuration import names
 from dealsite.data.table.drift import drift
 from dealsite.data.table.errors import DataError, Misconfigured
 from dealsite.data.table.schema import Throughput
@@ -31,9 +30,9 @@ def prepare(*, warm: Throughput | None = None, repair: bool = False) -> bool:
     is_protected = not settings.DEALSITE_EMBEDDED
     made = schema.create_table(protected=is_protected, warm=warm, wait=WAIT_SECONDS)
     is_unfinished = _is_unfinished() and not made
-    for name in names() if repair or is_unfinished else ():
+    if repair or is_unfinished:
         try:
-            schema.switch_on(name, protected=is_protected)
+            schema.switch_on(table.name(), protected=is_protected)
         except Misconfigured:
             if repair:
                 raise  # else problems() names what is off

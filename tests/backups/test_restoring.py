@@ -89,7 +89,7 @@ def test_what_is_restored_is_a_copy_that_rests_whatever_the_switch_of_the_site_s
         with engine_aside(tmp_path / "new"):
             switch = site_switch.read()
     else:
-        settings.DEALSITE_TABLE, settings.DEALSITE_HISTORY_TABLE = "copied", "copied-past"
+        settings.DEALSITE_TABLE = "copied"
         name_storages(settings, tmp_path / "copied")
         settings.MEDIA_ROOT = tmp_path / "copied"
         call_command("restore", str(tmp_path / "copy.tar"), "--table")
@@ -155,7 +155,7 @@ def test_two_restores_do_not_share_a_folder(path, tmp_path):
 def test_a_backup_restores_into_a_new_table_and_goes_on_where_it_was_ended(
     path, settings, tmp_path, monkeypatch
 ):
-    settings.DEALSITE_TABLE, settings.DEALSITE_HISTORY_TABLE = "elsewhere", "past"
+    settings.DEALSITE_TABLE = "elsewhere"
     settings.MEDIA_ROOT = tmp_path / "elsewhere"
     name_storages(settings, tmp_path / "elsewhere")
     insert, calls = table.insert, []

@@ -27,7 +27,7 @@ SHARDED = (
     "10 shards instead of 5, which would run at 89 %; the shard is a hash of the id, so a repair can find it."
 )
 CLOSED = ("PROCESSED", "REFUNDED")
-HISTORY = "The history may have a table of its own (`DEALSITE_HISTORY_TABLE`), as compliance asks."
+HISTORY = "The history has keys of its own in the one table."
 
 
 @MODEL.question(

@@ -16,7 +16,6 @@ NO_QUESTIONS = {
     "sample.check": "reads a part of the table",
     "migrations.run": "reads the whole table",
     "migrations.begin": "counts into migrations.run",
-    "migrations.estimate": "counts into migrations.run",
     "retention.apply": "migrations.run, after a change of settings",
     "applying.read": "counts into applying.carry_out",
     "undoing.read_changed": "counts into undoing.take_back",

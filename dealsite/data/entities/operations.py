@@ -105,12 +105,12 @@ MIGRATION = Entity(
     shape={
         "name": Text(pattern=r"[^#]+", most=100),
         "aim": Hash(about="of the schemas that it leads to"),
-        "number": Whole(about="of the table, among those that partitions are routed to"),
         "start": MapOf(Text(), Text(), optional=True, most=10, personal=True, about="the key to go on after"),
         "counts": MapOf(Text(), MapOf(Text(one_of=OUTCOMES), Whole()), about="items by type and outcome"),
         "version": Whole(least=1),
         "is_done": Flag(),
     },
+    gone=("number",),
 )
 
 CHECK_RUN = Entity(

@@ -31,14 +31,13 @@ Change = Callable[[Item], Update | None]
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """How far a migration has come: the table and the key after which it goes on, and what became of the items so far.
+    """How far a migration has come: the key after which it goes on, and what became of the items so far.
 
     `aim` tells which schemas it leads to; `counts` holds numbers of items by outcome and type.
     """
 
     name: str
     aim: str
-    number: int = 0  # of the table, among those that partitions are routed to
     start: dict[str, Any] | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     version: int = 0
@@ -67,12 +66,6 @@ def save(migration: Migration) -> Migration:
     same = equals("version", migration.version) if migration.version else absent()
     table.write(Put(key=keys.migration(after.name), item=item, when=(same,), otherwise=VersionConflict()))
     return after
-
-
-def estimate() -> int:
-    """Return about how many items there are, as the tables' descriptions say. 1 request a table."""
-    described = [table.call("DescribeTable", TableName=name)["Table"] for name in table.names()]
-    return sum(one.get("ItemCount", 0) for one in described)
 
 
 def begin(name: str, *, only: str = "", aim: str = "") -> Migration:
@@ -106,23 +99,13 @@ def run(
     reads and counts only. For each 500 items 1 scan, 1 transaction for each 25 that are changed, and 1 put; for what
     was changed meanwhile 1 get and 1 update each.
     """
-    names = table.names()
     while not migration.is_done:
-        rows = table.scan_page(
-            limit=PAGE,
-            start=migration.start,
-            consistent=True,
-            table_name=names[migration.number],
-            as_stored=True,
-        )
+        rows = table.scan_page(limit=PAGE, start=migration.start, consistent=True, as_stored=True)
         counts = {kind: dict(of_type) for kind, of_type in migration.counts.items()}
         for item, outcome in _migrate(rows.items, only, change, dry_run=dry_run, pace=pace):
             of_type = counts.setdefault(str(item.get("type", "-")), {})
             of_type[outcome] = of_type.get(outcome, 0) + 1
-        migration = replace(migration, counts=counts, start=rows.start)
-        if rows.start is None:
-            number = migration.number + 1
-            migration = replace(migration, number=number, is_done=number == len(names))
+        migration = replace(migration, counts=counts, start=rows.start, is_done=rows.start is None)
         if not dry_run:
             migration = save(migration)
         advance(migration)

@@ -31,21 +31,16 @@ def check(
     seen: Callable[[], object] = lambda: None,
 ) -> Sample:
     """Check items until it is enough, or all were seen once. `is_enough` is asked with their number. 1 scan for 500."""
-    names = table.names()
-    first = names.index(position["table"]) if position and position["table"] in names else 0
-    start = position["start"] if position and names[first] == position["table"] else None
+    start = position["start"] if position else None
     problems: list[Problem] = []
     items = 0
-    for name in names[first:]:
-        while True:
-            rows = table.scan_page(limit=AT_ONCE, start=start, consistent=True, table_name=name)
-            for item in rows.items:
-                seen()
-                problems += problems_of(item)
-            items += len(rows.items)
-            start = rows.start
-            if start and is_enough(items):
-                return Sample(problems, items, {"table": name, "start": start})
-            if not start:
-                break
-    return Sample(problems, items, None)
+    while True:
+        rows = table.scan_page(limit=AT_ONCE, start=start, consistent=True)
+        for item in rows.items:
+            seen()
+            problems += problems_of(item)
+        items += len(rows.items)
+        if (start := rows.start) is None:
+            return Sample(problems, items, None)
+        if is_enough(items):
+            return Sample(problems, items, {"start": start})

@@ -1,7 +1,7 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
 from .client import ask_stream, back_off, be_patient, call, events, reset
-from .configuration import Configuration, Index, Schema, Schemas, configure, name, names
+from .configuration import Configuration, Index, Schema, Schemas, configure, name
 from .inserts import insert, load
 from .items import (
     Rows,
@@ -39,7 +39,6 @@ __all__ = [
     "load",
     "metered",
     "name",
-    "names",
     "observe",
     "query",
     "query_all",

@@ -122,21 +122,9 @@ class Configuration(NamedTuple):
     region: str
     endpoint_url: str = ""  # of an engine, also `unix:/path` of a socket (`sockets`); "" is Amazon's own
     indexes: Mapping[str, Index] = MappingProxyType({})
-    routes: Mapping[str, str] = MappingProxyType({})  # to other tables, by how partition keys begin
     schemas: Schemas = Schemas()  # of the items by their types; none: nothing is noted, refused or upgraded
     local_key: str = "local"  # names who asks an engine on this machine, which checks no credentials
     missing: str = "The table does not exist. `schema.create_table()` makes it."
-
-    def name_of(self, pk: str) -> str:
-        """Return the name of the table in which a partition belongs."""
-        for beginning, table_name in self.routes.items():
-            if pk.startswith(beginning):
-                return table_name
-        return self.table_name
-
-    def names(self) -> list[str]:
-        """Return the name of the table, and those of the tables that partitions are routed to."""
-        return list(dict.fromkeys([self.table_name, *self.routes.values()]))
 
 
 def _nothing() -> Configuration:
@@ -164,8 +152,3 @@ def configuration() -> Configuration:
 def name() -> str:
     """Return the table's name."""
     return _read().table_name
-
-
-def names() -> list[str]:
-    """Return the table's name, and those of the tables that partitions are routed to."""
-    return _read().names()

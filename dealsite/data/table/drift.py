@@ -3,22 +3,19 @@
 from typing import Any
 
 from . import client
-from .configuration import KEYS, configuration, names
+from .configuration import KEYS, configuration
 from .schema import STREAM, TTL_ATTRIBUTE, Throughput, definition, key_schema, projection, recovery
 
 
 def drift(*, protected: bool = False, warm: Throughput | None = None) -> list[str]:
-    """One sentence for each way in which the existing table differs from the definition. 2 requests a table.
+    """One sentence for each way in which the existing table differs from the definition. 2 requests.
 
     `protected`: also from one that is protected against deletion and can be restored to any moment (1 request more);
     `warm`: and takes so much at once. Raises errors.NotFound when there is no such table.
     """
-    return [sentence for name in names() for sentence in _drift(name, protected, warm)]
-
-
-def _drift(name: str, protected: bool, warm: Throughput | None) -> list[str]:
-    described = client.call("DescribeTable", TableName=name)["Table"]
-    ttl = client.call("DescribeTimeToLive", TableName=name)["TimeToLiveDescription"]
+    table = configuration().table_name
+    described = client.call("DescribeTable", TableName=table)["Table"]
+    ttl = client.call("DescribeTimeToLive", TableName=table)["TimeToLiveDescription"]
     found = _differences("The table's key", _keys_of(described["KeySchema"]), _keys_of(key_schema(KEYS)))
     types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
     for one in definition()["AttributeDefinitions"]:
@@ -34,7 +31,7 @@ def _drift(name: str, protected: bool, warm: Throughput | None) -> list[str]:
     if protected:
         is_protected = "on" if described.get("DeletionProtectionEnabled") else "off"
         found += _differences("The protection against deletion", is_protected, "on")
-        found += _differences("The point-in-time recovery", "off" if recovery(name) is False else "on", "on")
+        found += _differences("The point-in-time recovery", "off" if recovery(table) is False else "on", "on")
     if warm:
         found += _coldness(described, warm)
     return found

@@ -53,7 +53,7 @@ def load(items: Sequence[Item]) -> None:
     for first in range(0, len(items), TRANSACTION_WRITES):
         puts = []
         for item in items[first : first + TRANSACTION_WRITES]:
-            name = configuration().name_of(item["PK"])
+            name = configuration().table_name
             puts.append({"Put": {"TableName": name, "Item": to_attributes(item)}})
         client.send("TransactWriteItems", {"TransactItems": puts, "ClientRequestToken": str(uuid.uuid4())})
 
@@ -61,7 +61,7 @@ def load(items: Sequence[Item]) -> None:
 def _insert_statement(item: Item, as_stored: bool) -> dict[str, Any]:
     configured = configuration()
     attributes = to_attributes(item if as_stored else configured.schemas.noted_in(item))
-    text = _insert_text(configured.name_of(item["PK"]), tuple(attributes))
+    text = _insert_text(configured.table_name, tuple(attributes))
     return {"Statement": text, "Parameters": list(attributes.values())}
 
 

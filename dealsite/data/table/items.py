@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from . import client, repeats
 from .client import as_error
-from .configuration import KEYS, configuration, name, names
+from .configuration import KEYS, configuration, name
 from .convert import Item, Key, key_attributes, to_attribute
 from .errors import DataError, NewerItem, Refused, Unavailable
 from .writes import Write, merge
@@ -36,7 +36,7 @@ def get(key: Key, *, consistent: bool = True, as_stored: bool = False) -> Item |
     """Return an item, or None. 1 request. `as_stored`: in the shape in which it was written, here as elsewhere."""
     configured = configuration()
     request = {
-        "TableName": configured.name_of(key[0]),
+        "TableName": configured.table_name,
         "Key": key_attributes(key),
         "ConsistentRead": consistent,
     }
@@ -48,12 +48,10 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
     """Return the items that exist, by key. 1 request for each 100 keys; more only for what was left unprocessed."""
     wanted = list(dict.fromkeys(keys))
     found: dict[Key, Item] = {}
-    name_of = configuration().name_of
+    of_table = configuration().table_name
     for first in range(0, len(wanted), BATCH_GET_KEYS):
-        left: dict[str, Any] = {}
-        for key in wanted[first : first + BATCH_GET_KEYS]:
-            of_table = left.setdefault(name_of(key[0]), {"Keys": [], "ConsistentRead": consistent})
-            of_table["Keys"].append(key_attributes(key))
+        asked = [key_attributes(key) for key in wanted[first : first + BATCH_GET_KEYS]]
+        left: dict[str, Any] = {of_table: {"Keys": asked, "ConsistentRead": consistent}}
         for _ in client.tries():
             answer = client.send("BatchGetItem", {"RequestItems": left})
             found |= {
@@ -79,7 +77,6 @@ class QueryOptions(TypedDict, total=False):
     newest_first: bool
     limit: int
     consistent: bool
-    table_name: str | None
 
 
 def query(pk: str, **options: Unpack[QueryOptions]) -> list[Item]:
@@ -107,12 +104,8 @@ def query_page(
     limit: int = 100,
     consistent: bool = False,
     start: dict[str, Any] | None = None,
-    table_name: str | None = None,
 ) -> Rows:
-    """Return one page of a partition; as `query`, with where to go on. 1 request for each page of 1 MB.
-
-    `table_name`: where to look, if not where such a partition belongs.
-    """
+    """Return one page of a partition; as `query`, with where to go on. 1 request for each page of 1 MB."""
     if index and consistent:
         raise ValueError("An index cannot be read consistently.")
     if low is not None and high is not None and low > high:
@@ -133,7 +126,7 @@ def query_page(
     if high is not None:
         values[":high"] = {"S": high}
     request: dict[str, Any] = {
-        "TableName": table_name or configured.name_of(pk),
+        "TableName": configured.table_name,
         "KeyConditionExpression": condition,
         "ExpressionAttributeNames": attributes,
         "ExpressionAttributeValues": values,
@@ -153,14 +146,13 @@ def scan_page(
     start: dict[str, Any] | None = None,
     segment: tuple[int, int] | None = None,
     consistent: bool = False,
-    table_name: str | None = None,
     as_stored: bool = False,
 ) -> Rows:
     """Return one page of the whole table or of an index. 1 request for each page of 1 MB.
 
     Only an index is read in segments `(number, of)`: on the embedded engine a segment of the table sorts it whole.
     """
-    request: dict[str, Any] = {"TableName": table_name or name()}
+    request: dict[str, Any] = {"TableName": name()}
     if index:
         request["IndexName"] = index
     else:
@@ -171,16 +163,13 @@ def scan_page(
 
 
 def scan_all(*, limit: int = 500, consistent: bool = False, as_stored: bool = False) -> Iterator[Item]:
-    """Yield every item of the table, and of those that it routes to, for repairs and exports; never for a page."""
-    for table_name in names():
-        start: dict[str, Any] | None = None
-        while True:
-            rows = scan_page(
-                limit=limit, start=start, consistent=consistent, table_name=table_name, as_stored=as_stored
-            )
-            yield from rows.items
-            if (start := rows.start) is None:
-                break
+    """Yield every item of the table, for repairs and exports; never for a page."""
+    start: dict[str, Any] | None = None
+    while True:
+        rows = scan_page(limit=limit, start=start, consistent=consistent, as_stored=as_stored)
+        yield from rows.items
+        if (start := rows.start) is None:
+            return
 
 
 def _pages(
@@ -213,7 +202,7 @@ def write(action: Write) -> None:
     configured = configuration()
     action = configured.schemas.noted(action)
     kind, request = configured.schemas.request(action)
-    request["TableName"] = configured.name_of(action.key[0])
+    request["TableName"] = configured.table_name
     may_repeat = repeats.is_guarded(action) or not repeats.counts(action)
     send = client.send if may_repeat else functools.partial(client.send, may_repeat=False)
     try:
@@ -237,7 +226,7 @@ def transact(writes: Sequence[Write]) -> None:
     requests = []
     for action in actions:
         kind, request = configured.schemas.request(action)
-        requests.append({kind: request | {"TableName": configured.name_of(action.key[0])}})
+        requests.append({kind: request | {"TableName": configured.table_name}})
     body = {"TransactItems": requests, "ClientRequestToken": str(uuid.uuid4())}
     try:
         client.send("TransactWriteItems", body)

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from . import client, errors, items
-from .configuration import KEYS, Index, configuration, names
+from .configuration import KEYS, Index, configuration
 from .convert import Item
 from .ids import epoch_seconds
 from .writes import Delete, at_most
@@ -74,16 +74,15 @@ def create_table(
 ) -> bool:
     """Create the table where it is missing, wait until it and its indexes are active; True if it was made.
 
-    So, too, the tables that it routes to. `protected` against deletion, and with point-in-time recovery where there is
-    such a thing; `warm` for the first rush. Raises errors.Unavailable when one of them is not active within `wait`
-    seconds.
+    `protected` against deletion, and with point-in-time recovery where there is such a thing; `warm` for the first
+    rush. Raises errors.Unavailable when it is not active within `wait` seconds.
     """
-    made = [name for name in names() if _create_table(name, protected, warm)]
-    for name in names():
-        _wait_until_active(name, wait, clock, sleep)
-    for name in made:
+    name = configuration().table_name
+    is_made = _create_table(name, protected, warm)
+    _wait_until_active(name, wait, clock, sleep)
+    if is_made:
         switch_on(name, protected=protected, clock=clock, sleep=sleep)
-    return bool(made)
+    return is_made
 
 
 def _wait_until_active(
@@ -179,7 +178,8 @@ def recovery(name: str) -> bool | None:
 
 def server_time() -> datetime | None:
     """Return what time it is where the table is, to the second; None if it does not say. 1 request."""
-    said = client.call("DescribeTable", TableName=names()[0])["ResponseMetadata"]["HTTPHeaders"].get("date")
+    answer = client.call("DescribeTable", TableName=configuration().table_name)
+    said = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
     return parsedate_to_datetime(said) if said else None
 
 
@@ -266,9 +266,9 @@ def cloudformation_template(description: str, *, table_name: str) -> dict[str, A
 
 
 def count() -> int:
-    """Return how many items the tables have: on Amazon as of up to six hours ago. 1 request a table."""
-    described = (client.call("DescribeTable", TableName=name)["Table"] for name in names())
-    return sum(int(one.get("ItemCount") or 0) for one in described)
+    """Return how many items the table has: on Amazon as of up to six hours ago. 1 request."""
+    described = client.call("DescribeTable", TableName=configuration().table_name)["Table"]
+    return int(described.get("ItemCount") or 0)
 
 
 def has_expired(item: Item, *, now: datetime) -> bool:

@@ -6,6 +6,7 @@ from dealsite.data import SCHEMAS, table
 from dealsite.data.integrity import migrations
 from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
 from dealsite.data.integrity.pace import Pace
+from dealsite.data.table import schema
 from dealsite.data.table.errors import DataError, VersionConflict
 from dealsite.management.progress import Progress
 
@@ -35,7 +36,7 @@ class Command(BaseCommand):
             begun = migrations.begin(name, only=only)
             if dry_run:
                 begun = Migration(name, begun.aim)
-            with Progress("Items", migrations.estimate(), self.stderr) as progress:
+            with Progress("Items", schema.count(), self.stderr) as progress:
                 progress.advance(begun.seen)
 
                 def advance(now: Migration) -> None:

@@ -70,6 +70,15 @@ def test_a_load_inserts_and_counts_each_payment():
 
 
 @pytest.mark.usefixtures("whole_table")
+def test_a_few_payments_cost_few_requests(monkeypatch):
+    monkeypatch.setattr(payment_loads, "SEGMENTS", 1)
+    monkeypatch.setattr(payment_loads, "LARGEST_CHUNK", 25)
+    few = GeneratedSource(5, first=NOW, days=1, method="x")
+    measured(payment_loads.load_segment)(few, payment_loads.begin(few, now=NOW)[0])
+    assert len(stored()) == 5
+
+
+@pytest.mark.usefixtures("whole_table")
 def test_a_load_that_is_done_does_nothing_more():
     load(source())
     before = stored()

@@ -15,7 +15,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.integrity import migrations
 from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
 from dealsite.data.integrity.pace import Pace
-from dealsite.data.table import Schema, Schemas, schema
+from dealsite.data.table import Schema, Schemas
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Put, Update
 from tests.builders import EDITOR, make_brand, make_deal
@@ -241,20 +241,6 @@ def test_what_an_older_build_put_meanwhile_is_found_by_the_next_run(monkeypatch,
     migrate()
     make_old(monkeypatch, range(1))
     assert migrate().total(MIGRATED) == 1
-
-
-def test_payments_of_closed_days_are_migrated_in_the_table_that_they_have(settings, monkeypatch):
-    settings.DEALSITE_HISTORY_TABLE = f"{settings.DEALSITE_TABLE}-history"
-    schema.create_table()
-    try:
-        key = keys.past_payment("ada", NOW, "01KY7VZ040TY4TNNQN37XZ0Q74")
-        with monkeypatch.context() as patch:
-            patch.setattr(data, "SCHEMAS", Schemas())
-            table.write(Put(key=key, item={"type": "Payment"}))
-        assert migrate().total(MIGRATED) == 1
-        assert (table.get(key) or {})["schema"] == 1
-    finally:
-        table.call("DeleteTable", TableName=settings.DEALSITE_HISTORY_TABLE)
 
 
 def test_the_pace_is_kept_from_page_to_page():

@@ -188,11 +188,8 @@ def by_transaction(transaction_id: str) -> PaymentRow | None:
         partition, sort = keys.transaction(transaction_id)
     except ValueError:
         return None
-    for name in table.names():
-        rows = table.query(partition, index=keys.GSI1, low=sort, high=sort, limit=1, table_name=name)
-        if rows:
-            return row_of(rows[0], rows[0]["SK"])
-    return None
+    rows = table.query(partition, index=keys.GSI1, low=sort, high=sort, limit=1)
+    return row_of(rows[0], rows[0]["SK"]) if rows else None
 
 
 @access_pattern("all of an account's payments that are not closed", "1 query")
