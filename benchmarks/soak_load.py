@@ -229,7 +229,7 @@ class Load:
         browser.upload("picture", "/cms/pictures/?noun=picture", _picture())
 
     def _answer(self, browser: Browser, turn: int) -> None:
-        """Look at orders; ask a question; now and then want a file, which the worker writes."""
+        """Look at orders; ask a question; now and then want the list as a file."""
         from dealsite.data.table.ids import new_ulid
 
         browser.get("CMS page", "/cms/orders/")
@@ -237,13 +237,8 @@ class Load:
         browser.get("CMS page", answer.partition("#")[0])
         if turn % 5 == 0:
             now = datetime.now(UTC)
-            form = {
-                "token": new_ulid(now),
-                "status": "all",
-                "first": f"{now:%Y-%m-01}",
-                "last": f"{now:%Y-%m-%d}",
-            }
-            browser.post("export", "/cms/orders/export/", form)
+            form = {"token": new_ulid(now), "address": "/cms/orders/?"}
+            browser.post("export", "/cms/jobs/export/", form, (200, 302))
 
     @staticmethod
     def _some(names: list[str], turn: int) -> str:

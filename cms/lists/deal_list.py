@@ -24,10 +24,8 @@ from cms.lists.list_address import (
     list_query,
     own_columns,
     query_of,
-    shown_columns,
 )
 from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
-from cms.lists.view_bar import ViewProblem, view_bar
 from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import deal_lists, deals, drafts
 from dealsite.data.catalogue.cards import DealCard
@@ -114,7 +112,7 @@ def _filter_of(query: QueryDict) -> DealFilter:
 
 def _exported_columns(query: QueryDict) -> str:
     """Return the title and the columns that the list shows."""
-    shown = ("title", *columns_of(query.get("columns", "")[:400].split(",")))
+    shown = ("title", *columns_of(query.get("columns", "")))
     return ", ".join(one for one in EXPORTED.split(", ") if one.partition("=")[0].removeprefix("@") in shown)
 
 
@@ -138,18 +136,13 @@ EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join
 @exported(gettext_lazy("Deals"), _exported_columns, _all_rows)
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
-    return show_list(request)
-
-
-def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> HttpResponse:
-    """The page that the address asks for; with a view that could not be saved, its form is open again."""
     matching = _filter_of(request.GET)
     state, brand, category = matching.state, matching.brand, matching.category
     columns = request.GET.get("columns", "")[:400]
     chosen = {"state": state, "brand": brand, "category": category, "columns": columns}
     if is_found(matching):
         chosen = {"q": matching.words, **chosen, "lacks": matching.lacks}
-        return found_deals(request, matching, chosen, refused=refused)
+        return found_deals(request, matching, chosen)
     now, not_found = timezone.now(), ""
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
     read = partial(deal_lists.cms_list, matching, now=now, after=after, before=before)
@@ -169,12 +162,10 @@ def show_list(request: EditorRequest, *, refused: ViewProblem | None = None) -> 
         "not_found": not_found,
     }
     status = 404 if not_found else 200
-    return _list_page(request, chosen, context, now, status=status, refused=refused, views=views)
+    return _list_page(request, chosen, context, now, status=status, views=views)
 
 
-def found_deals(
-    request: EditorRequest, matching: DealFilter, chosen: dict[str, str], *, refused: ViewProblem | None
-) -> HttpResponse:
+def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, str]) -> HttpResponse:
     """One page of the deals or drafts that search finds: those that fit best first, or without words the newest."""
     words, state = matching.words, matching.state
     if id_in(words) and not request.htmx:
@@ -197,7 +188,7 @@ def found_deals(
         "empty": empty if found.ready else NOT_READY,
         "note": note if found.total else "",
     }
-    return _list_page(request, chosen, context, now, found=found, refused=refused)
+    return _list_page(request, chosen, context, now, found=found)
 
 
 def _list_page(
@@ -208,11 +199,10 @@ def _list_page(
     *,
     found: SearchPage | None = None,
     status: int = 200,
-    refused: ViewProblem | None,
-    views: Sequence[tuple[Views, Views]] = (),
+    views: Sequence[Views] = (),
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
-    columns = shown_columns(request, chosen["columns"])
+    columns = columns_of(chosen["columns"])
     context |= {
         "state": chosen["state"],
         "category": chosen["category"],
@@ -224,13 +214,13 @@ def _list_page(
         "lacking_choices": LACKS,
         "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
         "back": query_of(request.GET.dict()),
-        "export_address": reverse("cms_deals") + query(chosen | {"columns": ",".join(columns)}),
+        "export_address": reverse("cms_deals") + query(chosen),
         **row_context(columns),
         **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
     }
     if not request.htmx:
-        context |= view_bar(request.user.username, chosen, columns, refused=refused, views=views)
-        return render(request, "cms/lists/deals.html", context, status=422 if refused else status)
+        (context["saved_views"],) = views or [saved_views.of(request.user.username)]
+        return render(request, "cms/lists/deals.html", context, status=status)
     response = render(request, "cms/lists/_deals_found.html", context, status=status)
     response["HX-Replace-Url"] = request.path + query(chosen)
     return response

@@ -1,6 +1,6 @@
-"""What the address of the list of deals says: filters, columns and page; and which columns an editor sees without."""
+"""What the address of the list of deals says: filters, columns and page."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.entities.work import FILTERS
-from dealsite.data.people import profiles
 
 PLACES = ("after", "before", "page")  # of the page shown
 NAMES = (*FILTERS, "columns", *PLACES)
@@ -33,32 +32,26 @@ WITH_THE_TITLE = ("picture", "brand")  # stand in the title's own column
 WITH_THE_PRICE = ("was_price", "discount")  # stand in the price's, if that is shown
 
 
-def list_query(text: str, *, without: Iterable[str] = ()) -> str:
+def list_query(text: str) -> str:
     """Return the query string of the list that a text holds, its own names only; '' or starting with `?`."""
     try:
         given = QueryDict(text.removeprefix("?")[:10_000])
     except ValueError:
         return ""
-    return query_of(given, without=without)
+    return query_of(given)
 
 
-def query_of(given: Mapping[str, str], *, without: Iterable[str] = ()) -> str:
+def query_of(given: Mapping[str, str]) -> str:
     """Return the query string of what is given of the list's filters, columns and page."""
-    left_out = set(without)
-    values = {name: given.get(name, "")[:LONGEST] for name in NAMES if name not in left_out}
+    values = {name: given.get(name, "")[:LONGEST] for name in NAMES}
     text = urlencode({name: value for name, value in values.items() if value})
     return f"?{text}" if text else ""
 
 
-def columns_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Return those names that are columns, in the order in which they stand; the usual ones for none."""
-    wanted = set(names)
+def columns_of(named: str) -> tuple[str, ...]:
+    """Return the columns that an address names (`price,state`), in their order; the usual ones for none."""
+    wanted = set(named[:400].split(","))
     return tuple(name for name in COLUMNS if name in wanted) or USUAL
-
-
-def shown_columns(request: EditorRequest, named: str) -> tuple[str, ...]:
-    """Return the columns that an editor sees: those that the address names (`price,state`), or else their choice."""
-    return columns_of(named[:400].split(",") if named else request.user.preferences.columns)
 
 
 def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -69,8 +62,8 @@ def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
 
 @editor_action
 def choose_columns(request: EditorRequest) -> HttpResponse:
-    """Keep the columns that were ticked, none for the usual ones, and lead back to the list."""
-    ticked = set(request.POST.getlist("column"))
-    chosen = tuple(name for name in COLUMNS if name in ticked)
-    profiles.save_preferences(request.user.username, columns=() if chosen == USUAL else chosen)
-    return redirect(reverse("cms_deals") + list_query(request.POST.get("back", ""), without=("columns",)))
+    """Lead to the list with the columns that were ticked."""
+    columns = columns_of(",".join(request.POST.getlist("column")))
+    given = QueryDict(list_query(request.POST.get("back", "")).removeprefix("?")).dict()
+    chosen = {} if columns == USUAL else {"columns": ",".join(columns)}
+    return redirect(reverse("cms_deals") + query_of({**given, "columns": "", **chosen}))

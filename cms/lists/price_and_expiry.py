@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import back_to_list, deal_rows, row_context
-from cms.lists.list_address import list_query, shown_columns
+from cms.lists.list_address import columns_of, list_query
 from cms.shared import undo
 from cms.shared.edit_form import Difference
 from cms.shared.field_merge import base_of, merge
@@ -211,5 +211,5 @@ def _context(request: EditorRequest, stored: Deal | Draft) -> dict[str, Any]:
     (row,) = deal_rows([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))
-    columns = shown_columns(request, QueryDict(back.removeprefix("?")).get("columns", ""))
+    columns = columns_of(QueryDict(back.removeprefix("?")).get("columns", ""))
     return {"deal": row, "card": row.card, "state": row.state, "back": back, **row_context(columns)}

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from cms.shared.navigation import open_to
 from cms.shared.undo import UndoAction, from_tags
+from dealsite.data.entities.work import VIEW_NAME_CHARACTERS
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker.list_export import PLACES
 
@@ -45,14 +46,15 @@ def shortcut_list(context: template.Context) -> dict[str, Any]:
     return {"places": open_to(context["request"].user)}
 
 
-@register.inclusion_tag("cms/shared/_export_button.html", takes_context=True)
-def export_button(context: template.Context, address: str = "") -> dict[str, Any]:
-    """A button that has the list of this page exported, or the one that an address shows."""
+@register.inclusion_tag("cms/shared/_list_actions.html", takes_context=True)
+def list_actions(context: template.Context, address: str = "") -> dict[str, Any]:
+    """What exports and saves the list of this page, or the one that an address shows."""
     query = context["request"].GET.copy()
     for name in PLACES:
         query.pop(name, None)
     return {
         "address": address or f"{context['request'].path}?{query.urlencode()}",
+        "longest_name": VIEW_NAME_CHARACTERS,
         "token": new_ulid(timezone.now()),
         "csrf_token": context.get("csrf_token"),
     }

@@ -114,7 +114,7 @@ imports = index(GSI2, "IMPORTS", "IMPORT#{import_id:ulid}", "all imports")
 
 # Saved questions and views
 question = key("QUESTIONS", "QUESTION#{question:ulid}")
-saved_views = key("VIEWS#{owner:username}", "VIEWS#{owner}", "an editor's views of lists, or the team's")
+list_views = key("LISTVIEWS#{username}", "VIEWS", "a user's views of lists")
 
 # Carts
 cart_head = key("CART#{username}", "HEAD", "what is in a user's cart")

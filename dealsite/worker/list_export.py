@@ -75,9 +75,10 @@ def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class ShownList:
-    """A list as an address shows it; `roles` may see it."""
+    """A list as an address shows it, `address` without its page; `roles` may see it."""
 
     name: str
+    address: str
     export: ListExport
     roles: frozenset[str]
     query: QueryDict
@@ -116,7 +117,11 @@ def list_at(address: str) -> ShownList:
         raise NotFound(gettext_lazy("There is no such list."))
     name = str(match.url_name).removeprefix("cms_").replace("_", "-")
     roles: frozenset[str] = match.func.required_roles  # type: ignore[attr-defined]
-    return ShownList(name, export, roles, QueryDict(query), match.kwargs)
+    given = QueryDict(query, mutable=True)
+    for place in PLACES:
+        given.pop(place, None)
+    address = f"{path}?{given.urlencode()}" if given else path
+    return ShownList(name, address, export, roles, QueryDict(query), match.kwargs)
 
 
 def _value(row: Any, where: str) -> Any:

@@ -189,10 +189,8 @@ FORMS: dict[str, Form] = {
     # The CMS
     "cms_settings": Form(of(shortcuts="on")),
     "cms_choose_columns": Form(of(column=["price"])),
-    "cms_save_view": Form(of(name="New", id=TOKEN)),
-    "cms_rename_view": Form(of(name="Newer"), at="/cms/deals/views/{view}/rename/"),
-    "cms_move_view": Form(of(place="2"), at="/cms/deals/views/{view}/move/"),
-    "cms_delete_view": Form(of(), at="/cms/deals/views/{view}/delete/"),
+    "cms_save_view": Form(of(name="New", list="/cms/deals/?state=live")),
+    "cms_delete_view": Form(of(name="Mine")),
     "cms_autosave_setting": Form(of()),
     "cms_start_bulk": Form(
         filled_in("/cms/deals/bulk/?deal={live}&action=category&to_category=toys-hobbies", deal=["{live}"])
@@ -321,10 +319,8 @@ def _deals(content: Content, more: More) -> None:
     pending_edits.keep(
         edited, changed, brand_name="Nordlicht", base=1, seen="", before=None, by=EDITOR, now=NOW
     )
-    for number, name in enumerate(("Mine", "Another")):
-        view = saved_views.SavedView(new_ulid(NOW, 4712 + number), name, {}, ())
-        saved_views.save(EDITOR, view, by=EDITOR, now=NOW)
-    more["view"] = new_ulid(NOW, 4712)
+    for name in ("Mine", "Another"):
+        saved_views.save(EDITOR, saved_views.SavedView(name, "/cms/deals/"), now=NOW)
 
 
 def _cart_and_orders(content: Content, more: More) -> None:

@@ -55,7 +55,7 @@ LEFT_OUT = {
     "SavedQuestion": "questions about the data are no data",
     "FeaturedVersion": "the audit log says what a list was before",
     "FeaturedPlan": "the audit log says what was planned",
-    "SavedViews": "how an editor looks at deals is their own business",
+    "ListViews": "how an editor looks at deals is their own business",
 }
 
 

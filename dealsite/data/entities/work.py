@@ -7,9 +7,7 @@ from dealsite.data import keys
 from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity, since
 from dealsite.data.entities.people import (
-    COLUMN_CHARACTERS,
     HEADLINE_CHARACTERS,
-    MOST_COLUMNS,
     NAME_CHARACTERS,
     NETWORK_CHARACTERS,
 )
@@ -235,21 +233,23 @@ SAVED_QUESTION = Entity(
     },
 )
 
-MOST_VIEWS, VIEW_NAME_CHARACTERS, FILTER_CHARACTERS = 30, 60, 500
-FILTERS = ("state", "brand", "category", "q", "lacks")
-VIEW: Shape = {
-    "id": Ulid(),
-    "name": Text(most=VIEW_NAME_CHARACTERS),
-    "filters": MapOf(Text(one_of=FILTERS), Text(most=FILTER_CHARACTERS)),
-    "columns": ListOf(Text(most=COLUMN_CHARACTERS), most=MOST_COLUMNS),
-}
-SAVED_VIEWS = Entity(
-    type="SavedViews",
-    about="an editor's views of lists, or the team's, in their order",
-    key=At(keys.saved_views, owner="owner"),
+FILTERS = ("state", "brand", "category", "q", "lacks")  # of the list of deals
+MOST_VIEWS, VIEW_NAME_CHARACTERS, VIEW_ADDRESS_CHARACTERS = 30, 60, 1_000
+LIST_VIEWS = Entity(
+    type="ListViews",
+    about="a user's saved views of the CMS's lists",
+    key=At(keys.list_views, username="username"),
     shape={
-        "owner": Username(also=(SITE,), personal=True, about="may have been deleted just now; -: the team"),
-        "views": ListOf(Map(VIEW), most=MOST_VIEWS),
+        "username": Username(personal=True, about="may have been deleted just now"),
+        "views": ListOf(
+            Map(
+                {
+                    "name": Text(most=VIEW_NAME_CHARACTERS),
+                    "address": Text(most=VIEW_ADDRESS_CHARACTERS, pattern="/cms/[!-~]*"),
+                }
+            ),
+            most=MOST_VIEWS,
+        ),
         "version": Whole(least=1, about="counts its edits"),
         "updated_at": Time(),
     },

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.people import COLUMN_CHARACTERS, EMAIL_GUARD, MOST_COLUMNS, PROFILE
+from dealsite.data.entities.people import EMAIL_GUARD, PROFILE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
@@ -133,7 +133,7 @@ def carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Pro
 class Preferences:
     """What a user chose, kept on the sign-in item, which every request of theirs reads anyway.
 
-    `language` is '' for the site's own; `columns` of the list of deals are () for the usual ones.
+    `language` is '' for the site's own.
 
     `autosave`: drafts are saved while they are written. `shortcuts`: single keys do things in the CMS.
     """
@@ -141,27 +141,22 @@ class Preferences:
     language: str = ""
     autosave: bool = True
     shortcuts: bool = True
-    columns: tuple[str, ...] = ()
 
 
 USUAL = Preferences()
-PREFERENCES = ("language", "autosave", "shortcuts", "columns")  # the attributes of the sign-in item
+PREFERENCES = ("language", "autosave", "shortcuts")  # the attributes of the sign-in item
 
 
-@access_pattern("keep a user's own choices: language, columns, autosave, shortcuts", "1 update")
+@access_pattern("keep a user's own choices: language, autosave, shortcuts", "1 update")
 def save_preferences(
     username: str,
     *,
     language: str | None = None,
     autosave: bool | None = None,
     shortcuts: bool | None = None,
-    columns: tuple[str, ...] | None = None,
 ) -> None:
     """Keep what is given, and leave the rest as it is; NotFound for who is no user any more."""
-    if columns and (len(columns) > MOST_COLUMNS or any(len(c) > COLUMN_CHARACTERS for c in columns)):
-        raise ValueError("These are no columns of a list.")
-    listed = None if columns is None else list(columns)
-    given = {"language": language, "autosave": autosave, "shortcuts": shortcuts, "columns": listed}
+    given = {"language": language, "autosave": autosave, "shortcuts": shortcuts}
     changes: dict[Path, Any] = {name: value for name, value in given.items() if value is not None}
     if changes:
         table.write(Update(key=keys.user(username), set=changes, when=is_there(), otherwise=no_user()))

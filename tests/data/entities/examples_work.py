@@ -106,14 +106,12 @@ EXAMPLES: dict[str, Item] = {
             }
         ),
     ),
-    "SavedViews": at(
-        keys.saved_views("ada"),
-        work.SAVED_VIEWS.item(
+    "ListViews": at(
+        keys.list_views("ada"),
+        work.LIST_VIEWS.item(
             {
-                "owner": "ada",
-                "views": [
-                    {"id": ID, "name": "Lamps", "filters": {"q": "lamp"}, "columns": ["price", "state"]}
-                ],
+                "username": "ada",
+                "views": [{"name": "Lamps", "address": "/cms/deals/?q=lamp"}],
                 "version": 1,
                 "updated_at": AT,
             }

@@ -496,8 +496,8 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "no such job",
     ),
     "saved views in an index": (
-        change(keys.saved_views(EDITOR), GSI2PK="X", GSI2SK="Y"),
-        keys.saved_views(EDITOR),
+        change(keys.list_views(EDITOR), GSI2PK="X", GSI2SK="Y"),
+        keys.list_views(EDITOR),
         "GSI2PK",
     ),
     "an earlier featured list in an index": (

@@ -18,30 +18,22 @@ pytestmark = pytest.mark.usefixtures("fresh_table")
 
 
 def test_who_chose_nothing_has_the_usual_ones():
-    assert make_user("ada").preferences == users.get("ada").preferences == Preferences("", True, True, ())
+    assert make_user("ada").preferences == users.get("ada").preferences == Preferences("", True, True)
 
 
 def test_what_is_given_is_kept_and_the_rest_stays():
     make_user("ada")
     profiles.save_preferences("ada", language="de", shortcuts=False)
-    profiles.save_preferences("ada", columns=("title", "price"))
-    assert users.get("ada").preferences == Preferences("de", True, False, ("title", "price"))
-    profiles.save_preferences("ada", language="", columns=())
-    assert users.get("ada").preferences == Preferences("", True, False, ())
+    assert users.get("ada").preferences == Preferences("de", True, False)
+    profiles.save_preferences("ada", language="")
+    assert users.get("ada").preferences == Preferences("", True, False)
 
 
 def test_two_pages_that_change_different_ones_both_do():
     make_user("ada")
     save = partial(profiles.save_preferences, "ada")
     at_once(partial(save, autosave=False), partial(save, language="de"))
-    assert users.get("ada").preferences == Preferences("de", False, True, ())
-
-
-@pytest.mark.parametrize("columns", [("title",) * 21, ("t" * 41,)])
-def test_what_can_be_no_columns_is_refused(columns: tuple[str, ...]):
-    make_user("ada")
-    with pytest.raises(ValueError, match="columns"):
-        profiles.save_preferences("ada", columns=columns)
+    assert users.get("ada").preferences == Preferences("de", False, True)
 
 
 def test_nobody_and_who_is_deleted_keep_nothing():
