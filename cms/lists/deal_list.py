@@ -131,7 +131,7 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
 EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(COLUMNS)}")
 
 
-@editor_page("3 queries + 1 batch get or 2 batch gets", at=EXAMPLES)
+@editor_page("3 queries + 1 get or 1 batch get + 1 get", at=EXAMPLES)
 @vary_on_headers("HX-Request")
 @exported(gettext_lazy("Deals"), _exported_columns, _all_rows)
 def deal_list(request: EditorRequest) -> HttpResponse:

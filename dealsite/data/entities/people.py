@@ -15,7 +15,6 @@ from dealsite.data.table.ids import epoch_seconds, from_iso, time_of
 
 ROLES = ("editor", "back office", "admin")
 NAME_CHARACTERS = 50  # of a user, and of a passkey
-MOST_COLUMNS, COLUMN_CHARACTERS = 20, 40  # that a list shows
 MOST_DEVICES = 5
 MOST_PASSKEYS = 10
 USER_AGENT_CHARACTERS, NETWORK_CHARACTERS = 400, 60
@@ -55,6 +54,7 @@ USER = Entity(
     stays="name",
     key=At(keys.user, username="username"),
     rows=user_rows,
+    gone=("columns",),
     shape={
         "username": Username(personal=True),
         "name": Text(most=NAME_CHARACTERS, personal=True, optional=True),
@@ -66,7 +66,6 @@ USER = Entity(
         "language": Text(least=0, most=20, optional=True, about="'': the site's own"),
         "autosave": Flag(optional=True),
         "shortcuts": Flag(optional=True),
-        "columns": ListOf(Text(most=COLUMN_CHARACTERS), most=MOST_COLUMNS, optional=True, about="unread"),
         "created_at": Time(),
         "registration": Ulid(optional=True, about="their sign-up's, minted with its form"),
         "two_factor": Ulid(optional=True, about="the id of their TwoFactor"),

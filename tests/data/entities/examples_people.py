@@ -32,7 +32,6 @@ EXAMPLES: dict[str, Item] = {
                 "language": "de",
                 "autosave": False,
                 "shortcuts": False,
-                "columns": ["price", "state"],
                 "created_at": AT,
                 "registration": ID,
                 "two_factor": OTHER_ID,
