@@ -33,6 +33,10 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 PREFIX = "DEALSITE_"  # nobody else's variables begin so
 FILE = "_FILE"  # ends the name of a variable that names the file of a secret
+# Settings of earlier releases without which the site would miss something, and what to do.
+GONE = {
+    "DEALSITE_HISTORY_TABLE": "Closed payments stand in the one table: docs/upgrading.md says how to move them."
+}
 
 
 def value(name: str, default: Any = None) -> Any:
@@ -59,6 +63,7 @@ def refuse_misfits() -> None:
             value(name)
         except ImproperlyConfigured as misfit:
             found.append(str(misfit))
+    found += [f"{name} is no setting any more. {todo}" for name, todo in GONE.items() if os.environ.get(name)]
     if found:
         raise ImproperlyConfigured("\n".join(found))
 

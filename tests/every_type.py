@@ -19,8 +19,7 @@ from dealsite.data.editing import bulk, imports, pending_edits, presence, questi
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
-from dealsite.data.integrity import check_runs, migrations
-from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity import migrations
 from dealsite.data.jobs import command_runs, heartbeats, jobs, processes, site_switch
 from dealsite.data.jobs.processes import Process
 from dealsite.data.people import (
@@ -195,7 +194,6 @@ def look_in() -> None:
     command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")
     site_switch.switch_site("open", message="", by=EDITOR, now=NOW)
     migrations.save(migrations.begin("all"))
-    check_runs.save(CheckRun(JOB, "whole", "worker", 1, 1, 1), now=NOW)
 
 
 def everything() -> dict[keys.Key, Item]:

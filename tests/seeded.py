@@ -35,9 +35,9 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
-from dealsite.data.integrity import check_runs, checks
-from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, exports, jobs, processes
+from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.jobs.processes import DiskSpace, JobAtWork, Process
 from dealsite.data.people import messages, passkeys, two_factor, users
 from dealsite.data.people.users import User
@@ -269,7 +269,10 @@ def exported_orders(now: datetime) -> str:
 
 def state_of_site(now: datetime) -> None:
     """Note what a check found, how processes are doing and how a command went."""
-    check_runs.save(CheckRun(new_ulid(now), "whole", "worker", 700, 1, 3), now=now)
+    found = CheckResult("whole", 700, 3)
+    command_runs.note(
+        "check_table", by="worker", began=now, now=now, ok=True, said="3 problems.", check=found
+    )
     living = Process(new_ulid(now - DAY, 1), "worker", LONG[:60], 4711, "1.2.3", now)
     living = replace(living, jobs=(JobAtWork("send_message", now),))
     living = replace(living, disks={"data": DiskSpace(10**9, 3, "little")})

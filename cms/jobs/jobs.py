@@ -33,9 +33,8 @@ from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash import EMPTY_TRASH
 from dealsite.data.entities.work import FORMER_EXPORTS, SEND_MESSAGE
-from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import heartbeats, job_actions, jobs
-from dealsite.data.jobs.command_runs import BACKUP, CLOSE_DAY, RETENTION
+from dealsite.data.jobs.command_runs import BACKUP, CHECK_TABLE, CLOSE_DAY, RETENTION
 from dealsite.data.jobs.exports import DELETE_EXPORT, EXPORT_LIST, kept_until
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, NotFound

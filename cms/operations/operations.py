@@ -19,14 +19,14 @@ SECTIONS = ("problems", "switch", "machines", "queue", "commands")
 HASH_CHARACTERS = 12
 
 
-@page(f"1 get + {5 + len(SCHEDULE)} queries")
+@page(f"1 get + {4 + len(SCHEDULE)} queries")
 @role("admin")
 @require_safe
 @vary_on_headers("HX-Request")
 def operations(request: EditorRequest) -> HttpResponse:
     """How the site is doing. Renews itself each 15 seconds: of what the browser `have`s, only what changed is sent."""
     state = site_state.read(now=timezone.now())
-    context = {"state": state, "problems": problems.find(state), "names": problems}
+    context = {"state": state, "problems": problems.find(state)}
     sections = []
     for name in SECTIONS:
         html = render_to_string(f"cms/operations/_{name}.html", context, request)

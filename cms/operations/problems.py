@@ -184,7 +184,7 @@ def _queue(state: SiteState) -> Iterator[SiteProblem]:
 
 def _commands(state: SiteState) -> Iterator[SiteProblem]:
     for command in state.commands:
-        if (run := command.last) and not run.ok:
+        if (run := command.last) and not run.ok and not run.check:  # what a check found is said below
             yield SiteProblem(
                 "warning",
                 format_html(
@@ -207,7 +207,7 @@ def _commands(state: SiteState) -> Iterator[SiteProblem]:
 
 
 def _checks(state: SiteState) -> Iterator[SiteProblem]:
-    if state.checks and (number := state.checks[0].left):
+    if state.check and (number := state.check.left):
         yield SiteProblem(
             "warning",
             ngettext(
@@ -222,7 +222,7 @@ def _checks(state: SiteState) -> Iterator[SiteProblem]:
 
 
 def _second_factors(state: SiteState) -> Iterator[SiteProblem]:
-    if state.checks and (number := state.checks[0].unreadable):
+    if state.check and (number := state.check.unreadable):
         yield SiteProblem(
             "error",
             ngettext(

@@ -4,13 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.conf import settings
 
-from dealsite.data.integrity import check_runs
-from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.jobs import command_runs, processes, queue, site_switch
-from dealsite.data.jobs.command_runs import CommandRun
+from dealsite.data.jobs.command_runs import CHECK_TABLE, MANY, CheckResult, CommandRun
 from dealsite.data.jobs.processes import DiskSpace, Process, ProjectionState
 from dealsite.data.jobs.queue import Queue
 from dealsite.data.jobs.site_switch import SiteSwitch
@@ -20,7 +19,7 @@ from dealsite.worker.schedule import SCHEDULE
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine with its processes of the last day; what it says of itself is as of its newest `last`."""
+    """A machine with its processes of the last day, the dead at the end; `last` is the newest word of it."""
 
     name: str
     processes: tuple[Process, ...]
@@ -66,7 +65,7 @@ class SiteState:
     switch: SiteSwitch
     queue: Queue
     commands: list[CommandState]
-    checks: list[CheckRun]
+    check: CheckResult | None  # the last one that came to its end
 
     @property
     def living(self) -> list[Process]:
@@ -78,13 +77,15 @@ class SiteState:
 
 
 def read(*, now: datetime) -> SiteState:
-    """Read how the site is doing. 1 get, 5 queries, and 1 for each command of the schedule."""
-    listed, switch, jobs, checks, *runs = together(
+    """Read how the site is doing. 1 get, 4 queries, and 1 for each command of the schedule."""
+    listed, switch, jobs, *runs = together(
         lambda: processes.listed(now=now),
         site_switch.read,
         lambda: queue.read(now=now),
-        check_runs.newest,
-        *((lambda kind=kind: command_runs.newest(kind)) for kind in (command.kind for command in SCHEDULE)),
+        *(
+            partial(command_runs.newest, one.kind, most=MANY if one.kind == CHECK_TABLE else 1)
+            for one in SCHEDULE
+        ),
     )
     return SiteState(
         now=now,
@@ -92,10 +93,12 @@ def read(*, now: datetime) -> SiteState:
         switch=switch,
         queue=jobs,
         commands=[
-            CommandState(one.kind, one.setting, one.next_run(now) if one.is_on else None, last)
-            for one, last in zip(SCHEDULE, runs, strict=True)
+            CommandState(
+                one.kind, one.setting, one.next_run(now) if one.is_on else None, next(iter(found), None)
+            )
+            for one, found in zip(SCHEDULE, runs, strict=True)
         ],
-        checks=checks,
+        check=next((run.check for found in runs for run in found if run.check), None),
     )
 
 
@@ -108,7 +111,6 @@ def _machines(listed: Iterable[Process], now: datetime) -> list[Machine]:
     found: dict[str, list[Process]] = defaultdict(list)
     for process in listed:
         found[process.machine].append(process)
-    return [
-        Machine(name, tuple(sorted(found[name], key=lambda one: (one.part, one.id))), now)
-        for name in sorted(found)
-    ]
+    for those in found.values():
+        those.sort(key=lambda one: (one.is_dead(now=now), one.part, one.id))
+    return [Machine(name, tuple(found[name]), now) for name in sorted(found)]

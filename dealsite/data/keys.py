@@ -175,9 +175,6 @@ failure_count = key("FAILURES", "{minute:time}", "how many tries failed in a min
 # Migrations
 migration = key("MIGRATION#{name:word}", "MIGRATION#{name}", "how far a migration of all items has come")
 
-# Checks of the table
-check_run = key("CHECKRUNS", "RUN#{run:ulid}", "when the table was checked, and what came of it")
-
 # Who is alive
 site_switch = key("SITESWITCH", "SITESWITCH", "whether the site is open, and what visitors are told")
 heartbeat = key(

@@ -20,8 +20,7 @@ from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.front_door.pools import Busy, Pool
 from dealsite.middleware import IS_TOO_LARGE, REQUEST_ID, RETRY_AFTER, WAITED
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
-from dealsite.web import request_log
-from dealsite.web.request_log import due_to
+from dealsite.web.request_log import PROBES, SHORTAGE, THREADS, cause_of, due_to, note_answer
 from dealsite.web.uploads import most_bytes_of
 
 PAGE_THREADS = 4  # 8 in all with two processes, since the embedded engine slows down above ten connections
@@ -40,7 +39,7 @@ class FrontDoor:
         self._pages = Pool(PAGE_THREADS, "page")
         self._uploads = Pool(SIDE_THREADS, "uploads")  # asks who may send one
         self._files = Pool(SIDE_THREADS, "files", patience=None)  # reads the rest of long answers
-        self._health = {path: Pool(1, path[1:]) for path in request_log.PROBES}
+        self._health = {path: Pool(1, path[1:]) for path in PROBES}
         self._busy_page = busy_page
 
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -59,14 +58,14 @@ class FrontDoor:
         except Gone:
             return
         except (Busy, Unavailable) as refused:
-            cause = request_log.THREADS if isinstance(refused, Busy) else request_log.cause_of(refused)
+            cause = THREADS if isinstance(refused, Busy) else cause_of(refused)
             answer = self._busy(environ, began, cause)
         except (OSError, MemoryError) as error:  # no disk for a body, no memory for the page of an error
             if not is_shortage(error):
                 raise
             logger.warning("request_refused", reason=repr(error))
             end_if_out_of_memory(error)
-            answer = self._busy(environ, began, request_log.SHORTAGE)
+            answer = self._busy(environ, began, SHORTAGE)
         finally:
             environ["wsgi.input"].close()
         if not is_read:
@@ -78,7 +77,7 @@ class FrontDoor:
         request, request_id = HttpRequest(), new_ulid(timezone.now())
         request.META, request.method = environ, environ["REQUEST_METHOD"]
         with due_to(request_id):
-            request_log.note_answer(request, 503, seconds=time.perf_counter() - began, cause=cause)
+            note_answer(request, 503, seconds=time.perf_counter() - began, cause=cause)
         page = self._busy_page.replace(ID_PLACE, request_id).encode()
         headers = {
             "content-type": "text/html; charset=utf-8",

@@ -11,11 +11,10 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import second_factor
-from dealsite.data.integrity import check_runs, checks, sample
-from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity import checks, sample
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.integrity.problem import Problem
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.home import COMMAND
 from dealsite.management.progress import printable
 from dealsite.worker import alarms
@@ -44,32 +43,29 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
     pace = pace or Pace(RATE)
     pace.then = held.renew
     problems, position = list[Problem](), None
-    is_whole = check_runs.known_items() <= WHOLE_ITEMS and held.job.tries <= WHOLE_TRIES
+    is_whole = sample.known_items() <= WHOLE_ITEMS and held.job.tries <= WHOLE_TRIES
     if is_whole:
         problems = checks.find(pace)
     else:
         taken = sample.check(
-            check_runs.position(), is_enough=lambda items: pace.seconds >= SECONDS, seen=pace
+            sample.last_position(), is_enough=lambda items: pace.seconds >= SECONDS, seen=pace
         )
         problems, position = taken.problems, taken.position
     items = pace.items
-    found = CheckRun(
-        id=new_ulid(held.began),
+    found = CheckResult(
         scope="whole" if is_whole else "sample",
-        by="worker",
         items=items,
-        seconds=round(pace.seconds),
         problems=len(problems),
         unreadable=second_factor.unreadable(then=held.renew),
         position=position,
     )
-    held.hold()  # whoever has taken it meanwhile notes what they find
-    check_runs.save(found, now=held.clock())
+    held.hold()  # whoever has taken it meanwhile mails what they find
     left = [problem for problem in problems if not problem.repairs]
     level = logger.warning if problems else logger.info
     level("nightly_check", job=held.job.id, items=items, problems=len(problems), left=len(left))
     if left and settings.DEALSITE_ALARM_MAIL:
         _mail(left)
+    held.check = found
     return f"{len(problems):,} problems, {len(left):,} of them not to be derived, in {items:,} items."
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from dealsite.data.jobs import jobs
+from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.jobs.jobs import LEASE, Job
 from dealsite.data.table.errors import Unavailable
 
@@ -13,7 +14,12 @@ RENEW_EVERY = timedelta(seconds=10)  # a sixth of a lease
 
 
 class HeldJob:
-    """A job whose lease is renewed by whoever works on it; Conflict where another worker has taken it."""
+    """A job whose lease is renewed by whoever works on it; Conflict where another worker has taken it.
+
+    `check` is what a check of the table found, which is noted with its run.
+    """
+
+    check: CheckResult | None = None
 
     def __init__(self, job: Job, clock: Callable[[], datetime] = timezone.now) -> None:
         self.job, self.clock = job, clock

@@ -18,7 +18,6 @@ from django.conf import settings
 from django.utils import timezone
 
 from dealsite import home
-from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.jobs.command_runs import CommandPayload
 from dealsite.data.jobs.jobs import Handler, Job
@@ -85,7 +84,7 @@ COMMANDS: dict[str, Command] = {
     command_runs.BACKUP: back_up,
     command_runs.CLOSE_DAY: closing.close_day,
     command_runs.RETENTION: apply_retention,
-    CHECK_TABLE: checking.check_table,
+    command_runs.CHECK_TABLE: checking.check_table,
 }
 
 
@@ -134,4 +133,12 @@ def run(job: Job, *, clock: Callable[[], datetime] = timezone.now, command: Comm
 
 
 def _note(held: HeldJob, *, ok: bool, said: str) -> None:
-    command_runs.note(held.job.kind, by="worker", began=held.began, now=held.clock(), ok=ok, said=said)
+    command_runs.note(
+        held.job.kind,
+        by="worker",
+        began=held.began,
+        now=held.clock(),
+        ok=ok,
+        said=said,
+        check=held.check,
+    )

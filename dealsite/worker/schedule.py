@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from dealsite.data.integrity.check_runs import CHECK_TABLE
 from dealsite.data.jobs import command_runs
 
 DAY = timedelta(days=1)
@@ -40,7 +39,7 @@ SCHEDULE = (
     NightlyCommand(command_runs.BACKUP, 0, "DEALSITE_NIGHTLY_BACKUPS"),
     NightlyCommand(command_runs.CLOSE_DAY, 1, "DEALSITE_CLOSE_DAY"),
     NightlyCommand(command_runs.RETENTION, 2, "DEALSITE_RETENTION"),
-    NightlyCommand(CHECK_TABLE, 3, "DEALSITE_NIGHTLY_CHECK"),
+    NightlyCommand(command_runs.CHECK_TABLE, 3, "DEALSITE_NIGHTLY_CHECK"),
 )
 
 

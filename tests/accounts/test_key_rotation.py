@@ -18,7 +18,7 @@ from dealsite import environment
 from dealsite.accounts import cookies, email_links, passwords, second_factor
 from dealsite.accounts.checks_two_factor import secrets_open
 from dealsite.accounts.sign_in import half_of, half_signed_in
-from dealsite.data.integrity import check_runs
+from dealsite.data.jobs import command_runs
 from dealsite.data.people import two_factor, users
 from dealsite.data.people.users import User
 from shopping.checkout import checkout
@@ -185,7 +185,7 @@ def test_a_secret_that_opens_under_no_key_is_an_error_that_is_said_and_counted(
         "Secrets of authenticator apps that open under no key of the site: 1. Their codes fail.",
     )
     call_command("check_table")
-    assert check_runs.newest()[0].unreadable == 1
+    assert command_runs.checks()[0].unreadable == 1
 
 
 def test_who_has_given_their_password_gives_the_code_under_the_new_key(

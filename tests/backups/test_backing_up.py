@@ -79,8 +79,7 @@ def test_of_its_own_archives_the_newest_are_kept_and_nobody_elses_is_touched(own
     left = sorted(path.name for path in tmp_path.glob("*.tar"))
     assert left[:2] == ["before-the-move.tar", "dealsite-20261119-000000.tar"]
     assert len(left) == 3
-    noted = command_runs.newest("backup")
-    assert noted is not None
+    (noted,) = command_runs.newest("backup")
     assert (noted.ok, noted.by) == (True, "command")
     assert noted.said.endswith(f"{left[2]}, and read it again.")
 
@@ -96,8 +95,7 @@ def test_a_backup_that_fails_removes_no_archive(own_site, settings, tmp_path, mo
     with pytest.raises(CommandError, match="No space left"):
         call_command("backup", "--keep", "1")
     assert len(list(tmp_path.glob("*.tar"))) == 2
-    noted = command_runs.newest("backup")
-    assert noted is not None
+    (noted,) = command_runs.newest("backup")
     assert (noted.ok, noted.said) == (False, "No space left on device")
 
 

@@ -29,7 +29,6 @@ LEFT_OUT = {
     "Process": "it says how a process is doing",
     "CommandRun": "it says how a command went",
     "SiteSwitch": "it says whether the site is open; the audit log, who turned it",
-    "CheckRun": "it says how a check of the table went",
     "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",
     "EmailGuard": "it is an e-mail address",

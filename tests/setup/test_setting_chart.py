@@ -12,7 +12,7 @@ import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
-from dealsite.environment import FILE, unknown, value
+from dealsite.environment import FILE, refuse_misfits, unknown, value
 from dealsite.setting_chart import SETTINGS
 from dealsite.setting_kinds import Setting
 
@@ -130,6 +130,12 @@ def test_a_variable_that_is_none_is_named_with_the_nearest(monkeypatch, name, ne
 def test_all_that_the_chart_declares_is_known():
     given = dict.fromkeys(SETTINGS, "x") | {f"{s.name}{FILE}": "x" for s in SETTINGS.values() if s.is_secret}
     assert list(unknown(given | {"PATH": "x", "STRIPE_X": "x"})) == []
+
+
+def test_a_site_that_keeps_payments_in_a_second_table_does_not_start(monkeypatch):
+    monkeypatch.setenv("DEALSITE_HISTORY_TABLE", "past")
+    with pytest.raises(ImproperlyConfigured, match="DEALSITE_HISTORY_TABLE is no setting any more"):
+        refuse_misfits()
 
 
 def test_a_secret_that_cannot_be_is_not_told(monkeypatch):

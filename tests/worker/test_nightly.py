@@ -13,11 +13,11 @@ from django.core import mail
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, checks, sample
-from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data.integrity import checks, sample
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import command_runs, jobs
+from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
@@ -27,7 +27,7 @@ from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 NIGHT = datetime(2026, 11, 22, 3, tzinfo=UTC)
-CHECK = next(one for one in schedule.SCHEDULE if one.kind == check_runs.CHECK_TABLE)
+CHECK = next(one for one in schedule.SCHEDULE if one.kind == command_runs.CHECK_TABLE)
 
 
 class Clock:
@@ -67,11 +67,11 @@ def take(now: datetime = NIGHT) -> jobs.Job:
     return job
 
 
-def run(time: Clock, job: jobs.Job | None = None) -> CheckRun:
+def run(time: Clock, job: jobs.Job | None = None) -> CheckResult:
     """Check the table, as a worker does at night; return what it notes."""
     check = functools.partial(checking.check_table, pace=Pace(checking.RATE, clock=time, sleep=time.sleep))
     nightly.run(job or take(), clock=time.now, command=check)
-    return check_runs.newest()[0]
+    return command_runs.checks()[0]
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_a_small_table_is_checked_whole(time):
     table.write(Update(key=("BRAND#nordlicht", "COUNTS"), set={"deals": 7}))
     job = take()
     found = run(time, job)
-    assert (found.scope, found.by, found.problems, found.left, found.repaired) == ("whole", "worker", 3, 3, 0)
-    assert found.at == NIGHT
-    noted = command_runs.newest(CHECK.kind)
-    assert noted is not None
-    assert (noted.ok, noted.said) == (
+    assert (found.scope, found.problems, found.left, found.repaired) == ("whole", 3, 3, 0)
+    (noted,) = command_runs.newest(CHECK.kind)
+    assert (noted.ok, noted.by, noted.check, noted.said) == (
         True,
+        "worker",
+        found,
         f"3 problems, 2 of them not to be derived, in {found.items} items.",
     )
     assert noted.began_at == NIGHT
@@ -173,8 +173,7 @@ def test_a_check_whose_mail_is_refused_is_done(time, settings, monkeypatch):
     monkeypatch.setattr(alarms, "send_mail", refuse)
     damage("a")
     assert run(time).problems == 1
-    noted = command_runs.newest(CHECK.kind)
-    assert noted is not None
+    (noted,) = command_runs.newest(CHECK.kind)
     assert noted.ok
 
 
@@ -256,11 +255,10 @@ def test_a_worker_whose_check_was_taken_by_another_notes_nothing(time):
     other = jobs.take_next(now=NIGHT + 2 * jobs.LEASE)
     assert other is not None
     nightly.run(job, clock=time.now)
-    assert check_runs.newest() == []
-    assert command_runs.newest(CHECK.kind) is None
+    assert command_runs.newest(CHECK.kind) == []
     assert jobs.get(job.id).state == "open"
     run(time, other)
-    assert len(check_runs.newest()) == 1
+    assert len(command_runs.checks()) == 1
 
 
 def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(time, monkeypatch):
@@ -275,9 +273,8 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
     again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
     assert again is not None
     assert again.error
-    noted = command_runs.newest(CHECK.kind)
-    assert noted is not None
-    assert (noted.ok, noted.said, noted.by) == (False, again.error, "worker")
+    (noted,) = command_runs.newest(CHECK.kind)
+    assert (noted.ok, noted.said, noted.by, noted.check) == (False, again.error, "worker", None)
     third = jobs.take_next(now=NIGHT + timedelta(minutes=5))
     assert third is not None
     assert run(time, third).scope == "sample"
@@ -290,8 +287,7 @@ def test_a_command_whose_worker_ends_each_time_is_given_up():
         assert job is not None
     nightly.run(job, clock=lambda: NIGHT + 9 * HOUR, command=lambda held: "It went well.")
     assert jobs.get(job.id).state == "failed"
-    noted = command_runs.newest(CHECK.kind)
-    assert noted is not None
+    (noted,) = command_runs.newest(CHECK.kind)
     assert (noted.ok, noted.said) == (False, "The worker has ended 8 times before this did.")
 
 
@@ -304,7 +300,7 @@ def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
     (work,) = works
     monkeypatch.setattr(checking, "Pace", lambda rate: Pace(0))
     work()
-    assert check_runs.newest()[0].by == "worker"
+    assert command_runs.newest(CHECK.kind)[0].by == "worker"
     assert not loop.run_next(now=NIGHT + DAY)
 
 
@@ -321,4 +317,4 @@ def test_a_job_that_was_handed_over_is_left_alone(monkeypatch):
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
     assert (item["state"], item["tries"]) == ("open", 1)
     with pytest.raises(Conflict):
-        jobs.finish(jobs.Job(item["id"], check_runs.CHECK_TABLE, {}, taken_by="another"))
+        jobs.finish(jobs.Job(item["id"], CHECK.kind, {}, taken_by="another"))

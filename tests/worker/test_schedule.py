@@ -74,8 +74,7 @@ def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_
     assert job is not None
     nightly.run(job, clock=lambda: NOW + DAY)
     assert all(read(payment).closed for payment in made)
-    noted = command_runs.newest(command_runs.CLOSE_DAY)
-    assert noted is not None
+    (noted,) = command_runs.newest(command_runs.CLOSE_DAY)
     assert (noted.ok, noted.by, noted.said) == (True, "worker", "2 payments moved to the history.")
     assert jobs.get(job.id).state == "done"
 
@@ -89,8 +88,7 @@ def test_a_command_by_hand_is_noted_as_that_of_a_night_is(fresh_table, monkeypat
     make_deal()
     said = StringIO()
     call_command(command, stdout=said, stderr=StringIO())
-    noted = command_runs.newest(kind)
-    assert noted is not None
+    (noted,) = command_runs.newest(kind)
     assert (noted.ok, noted.by) == (True, "command")
     assert noted.said in said.getvalue()
 
@@ -98,8 +96,7 @@ def test_a_command_by_hand_is_noted_as_that_of_a_night_is(fresh_table, monkeypat
 def test_what_is_said_of_a_run_is_cut_to_what_fits(fresh_table):
     measured(command_runs.note)("backup", by="command", began=NOW, now=NOW + HOUR, ok=False, said="x" * 600)
     command_runs.note("backup", by="command", began=NOW - HOUR, now=NOW + HOUR, ok=True, said="Before.")
-    found = command_runs.newest("backup")
-    assert found is not None
+    (found,) = command_runs.newest("backup")
     assert (found.began_at, found.ended_at, found.ok, len(found.said)) == (NOW, NOW + HOUR, False, 500)
     assert checks.find() == []
 

@@ -24,6 +24,14 @@ DISK_SPACE: Shape = {
     "percent": Whole(most=100, about="of it that is free"),
     "state": Text(one_of=("enough", "little", "too_little")),
 }
+CHECK_RESULT: Shape = {
+    "scope": Text(one_of=("whole", "sample")),
+    "items": Whole(about="those that were looked at twice count twice"),
+    "problems": Whole(),
+    "repaired": Whole(),
+    "unreadable": Whole(about="second factors whose secret opens under no key"),
+    "position": MapOf(Text(), Attribute(), optional=True, about="where a sample left off"),
+}
 PART_RESTARTS: Shape = {"restarts": Whole(), "ended": Text(least=0, most=40, about="how it ended last")}
 
 HEARTBEAT = Entity(
@@ -72,6 +80,7 @@ COMMAND_RUN = Entity(
         "ended_at": Time(),
         "ok": Flag(),
         "said": ForeignText(least=0, most=SAID_CHARACTERS, about="what came of it"),
+        "check": Map(CHECK_RESULT, optional=True, about="what a check of the table found"),
         "ttl": Expiry(),
     },
     is_passing=True,
@@ -111,24 +120,4 @@ MIGRATION = Entity(
         "is_done": Flag(),
     },
     gone=("number",),
-)
-
-CHECK_RUN = Entity(
-    type="CheckRun",
-    about="when the table was checked, and what came of it",
-    key=At(keys.check_run, run="id"),
-    shape={
-        "id": Ulid(),
-        "scope": Text(one_of=("whole", "sample")),
-        "by": Text(one_of=("worker", "command")),
-        "items": Whole(about="those that were looked at twice count twice"),
-        "seconds": Whole(unit="s"),
-        "problems": Whole(),
-        "repaired": Whole(),
-        "unreadable": Whole(optional=True, about="second factors whose secret opens under no key"),
-        "position": MapOf(Text(), Attribute(), optional=True, about="where a sample left off"),
-        "ttl": Expiry(),
-    },
-    is_passing=True,
-    gone=("new",),
 )

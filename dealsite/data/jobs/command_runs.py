@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Literal
 from zlib import crc32
 
 from dealsite.data import keys, table
@@ -15,13 +16,35 @@ from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, new_ulid, time_of
 from dealsite.data.table.writes import Put, absent
 
-BACKUP, CLOSE_DAY, RETENTION = "backup", "close_day", "retention"
+BACKUP, CLOSE_DAY, RETENTION, CHECK_TABLE = "backup", "close_day", "retention", "check_table"
+MANY = 30  # runs among which the last check of a kind is looked for
 KEPT = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandPayload:
     """A command that needs to be told nothing: its job's kind says which, and its id for which night."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check of the table found: a whole one, or a sample, which saw items one by one up to `position`.
+
+    `items` counts those twice that were looked at twice, to be sure; `unreadable` are secrets of second factors that
+    open under no key of the site.
+    """
+
+    scope: Literal["whole", "sample"]
+    items: int
+    problems: int
+    repaired: int = 0
+    unreadable: int = 0
+    position: dict[str, Any] | None = None
+
+    @property
+    def left(self) -> int:
+        """How many problems are still there."""
+        return self.problems - self.repaired
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +57,7 @@ class CommandRun:
     ended_at: datetime
     ok: bool
     said: str
+    check: CheckResult | None = None
 
     @property
     def began_at(self) -> datetime:
@@ -44,19 +68,33 @@ _read, _store = reader(COMMAND_RUN.shape, CommandRun), writer(COMMAND_RUN.shape,
 
 
 @access_pattern("note how a command went", "1 put")
-def note(kind: str, *, by: str, began: datetime, now: datetime, ok: bool, said: str) -> CommandRun:
+def note(
+    kind: str,
+    *,
+    by: str,
+    began: datetime,
+    now: datetime,
+    ok: bool,
+    said: str,
+    check: CheckResult | None = None,
+) -> CommandRun:
     """Keep how a command or a night's work went for 90 days."""
-    run = CommandRun(new_ulid(began), kind, by, now, ok, said[:SAID_CHARACTERS])
+    run = CommandRun(new_ulid(began), kind, by, now, ok, said[:SAID_CHARACTERS], check)
     item = COMMAND_RUN.item(_store(run) | {"ttl": epoch_seconds(now + KEPT)})
     table.write(Put(key=keys.command_run(kind, run.id), item=item))
     return run
 
 
 @access_pattern("how a command went last", "1 query")
-def newest(kind: str) -> CommandRun | None:
-    """Return the run of a kind that began last; None if there was none for 90 days."""
-    rows = table.query(keys.command_run.partition(kind), newest_first=True, limit=1, consistent=True)
-    return _read(rows[0]) if rows else None
+def newest(kind: str, *, most: int = 1) -> list[CommandRun]:
+    """Return the runs of a kind that began last, newest first; none if there was none for 90 days."""
+    rows = table.query(keys.command_run.partition(kind), newest_first=True, limit=most, consistent=True)
+    return [_read(row) for row in rows]
+
+
+def checks() -> list[CheckResult]:
+    """Return what the last checks of the table found, newest first. 1 query."""
+    return [run.check for run in newest(CHECK_TABLE, most=MANY) if run.check]
 
 
 @access_pattern("have a worker run a command at a time", "1 put")

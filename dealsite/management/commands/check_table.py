@@ -4,17 +4,15 @@ import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
-from dealsite.data.integrity import check_runs, checks
+from dealsite.data.integrity import checks
 from dealsite.data.integrity import sample as sampling
-from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.integrity.pace import STEP, Pace
 from dealsite.data.integrity.problem import Problem
+from dealsite.data.jobs.command_runs import CHECK_TABLE, CheckResult
 from dealsite.data.table.errors import DataError
-from dealsite.data.table.ids import new_ulid
 from dealsite.management.noted import run_noted
 from dealsite.management.progress import Progress, printable
 
@@ -26,6 +24,8 @@ class Command(BaseCommand):
         "Recompute keys, index rows, counters, days, brand names, featured cards, e-mail guards and the number of "
         "users from the items, and report what differs. Ends with 1 if anything does. Safe while the site runs."
     )
+
+    found: CheckResult | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -51,29 +51,24 @@ class Command(BaseCommand):
         asked = SAMPLE.fullmatch(sample)
         if (sample and not asked) or rate < 0:
             raise CommandError("Say --sample 10% or --sample 30s, and a --rate above 0.")
-        said = run_noted(check_runs.CHECK_TABLE, lambda: self._run(asked, repair, rate))
+        said = run_noted(CHECK_TABLE, lambda: self._run(asked, repair, rate), check=lambda: self.found)
         self.stdout.write(self.style.SUCCESS(said))
 
     def _run(self, asked: re.Match[str] | None, repair: bool, rate: int) -> str:
-        began = timezone.now()
         try:
-            known = check_runs.known_items()
+            known = sampling.known_items()
             with Progress("Checking", known, self.stderr) as progress:
                 pace = Pace(rate, lambda: _advance(progress, known))
                 repaired, left, position = self._check(asked, repair, pace, known)
                 progress.total = progress.done = pace.items
-            run = CheckRun(
-                id=new_ulid(began),
+            self.found = CheckResult(
                 scope="sample" if asked else "whole",
-                by="command",
                 items=pace.items,
-                seconds=round(pace.seconds),
                 problems=len(repaired) + len(left),
                 repaired=len(repaired),
                 unreadable=second_factor.unreadable(),
                 position=position,
             )
-            check_runs.save(run, now=timezone.now())
         except DataError as error:
             raise CommandError(str(error)) from error
         self._say(repaired, left, pace)
@@ -94,7 +89,7 @@ class Command(BaseCommand):
         most = known * float(asked["share"]) / 100 if asked["share"] else float("inf")
         seconds = float(asked["seconds"] or "inf")
         taken = sampling.check(
-            check_runs.position(),
+            sampling.last_position(),
             is_enough=lambda items: items >= most or pace.seconds >= seconds,
             seen=pace,
         )

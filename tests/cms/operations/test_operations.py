@@ -11,9 +11,8 @@ from html import unescape
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.integrity import check_runs
-from dealsite.data.integrity.check_runs import CheckRun
 from dealsite.data.jobs import command_runs, jobs, processes, site_switch
+from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.jobs.processes import (
     DiskSpace,
     JobAtWork,
@@ -127,15 +126,37 @@ def test_a_job_that_waits_for_long_is_said_and_all_that_wait_are_counted(admin):
     assert "Message 2 21 Nov 2026, 11:49 UTC" in html
 
 
+def checked(*, ok: bool = True, by: str = "worker", ago: timedelta = HOUR, **found) -> None:
+    """Note a check of the table and what it found."""
+    check = CheckResult("whole", 700, **found)
+    command_runs.note(
+        "check_table", by=by, began=NOW - ago, now=NOW - ago, ok=ok, said="That is it.", check=check
+    )
+
+
 def test_what_the_last_check_left_is_said(admin):
     for number in (2, 1):
-        check_runs.save(
-            CheckRun(make_id(NOW - number * HOUR), "whole", "worker", 700, 1, number + 3, 3), now=NOW
-        )
+        checked(problems=number + 3, repaired=3, ago=number * HOUR)
         assert f"The last check of the table left {number} problem" in page(admin)
     assert "manage.py check_table shows what is wrong" in page(admin)
-    check_runs.save(CheckRun(make_id(NOW), "whole", "command", 700, 1, 3, 3), now=NOW)
+    checked(problems=3, repaired=3, by="command", ago=0 * HOUR)
     assert "The last check of the table left" not in page(admin)
+
+
+def test_what_a_check_by_hand_left_is_one_problem(admin):
+    checked(problems=2, ok=False, by="command")
+    html = page(admin)
+    assert "The last check of the table left 2 problems." in html
+    assert "Check of the table failed" not in html
+    assert "Failed That is it." in html
+
+
+def test_a_check_that_fails_leaves_what_the_last_one_found(admin):
+    checked(problems=0, unreadable=2)
+    command_runs.note("check_table", by="worker", began=NOW, now=NOW, ok=False, said="No table.")
+    html = page(admin)
+    assert "Check of the table failed at 21 Nov 2026, 12:00 UTC : No table." in html
+    assert "2 users cannot sign in with their apps" in html
 
 
 def test_without_copies_of_its_own_a_site_asks_for_backups(admin, settings):
@@ -234,10 +255,9 @@ def test_the_schedule_says_what_ran_and_what_comes(admin, settings):
 
 
 def test_second_factors_whose_key_is_gone_are_counted_as_of_the_last_check(admin):
-    lost = CheckRun(make_id(NOW - DAY), "whole", "worker", 1, 1, 0, unreadable=2)
-    check_runs.save(lost, now=NOW)
+    checked(problems=0, unreadable=2, ago=DAY)
     assert "2 users cannot sign in with their apps" in page(admin)
-    check_runs.save(replace(lost, id=make_id(NOW), unreadable=0), now=NOW)
+    checked(problems=0)
     assert "with their app" not in page(admin)
 
 
@@ -270,4 +290,4 @@ def test_the_page_is_for_admins(sign_in, roles):
 def test_what_the_page_costs(admin):
     with table.metered() as meter:
         page(admin)
-    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 5 + len(SCHEDULE), "GetItem": 1}
+    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 4 + len(SCHEDULE), "GetItem": 1}

@@ -9,23 +9,6 @@ from dealsite.data.entities import operations
 from tests.data.entities.examples_people import AT, ID, LATER, TTL, at
 
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "CheckRun": at(
-        keys.check_run(ID),
-        operations.CHECK_RUN.item(
-            {
-                "id": ID,
-                "scope": "sample",
-                "by": "worker",
-                "items": 600_000,
-                "seconds": 300,
-                "problems": 3,
-                "repaired": 0,
-                "new": 1,
-                "position": {"table": "dealsite", "start": {"PK": f"DEAL#{ID}", "SK": f"DEAL#{ID}"}},
-                "ttl": TTL,
-            }
-        ),
-    ),
     "Process": at(
         keys.process(ID),
         operations.PROCESS.item(
@@ -54,6 +37,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
                 "ended_at": LATER,
                 "ok": True,
                 "said": "3 payments moved to the history.",
+                "check": {
+                    "scope": "sample",
+                    "items": 600_000,
+                    "problems": 3,
+                    "repaired": 0,
+                    "unreadable": 1,
+                    "position": {"start": {"PK": f"DEAL#{ID}", "SK": f"DEAL#{ID}"}},
+                },
                 "ttl": TTL,
             }
         ),

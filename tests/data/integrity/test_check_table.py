@@ -8,15 +8,15 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data import keys, table
-from dealsite.data.integrity import check_runs, checks, sample
-from dealsite.data.integrity.check_runs import CheckRun
+from dealsite.data import table
+from dealsite.data.integrity import checks, sample
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.jobs import command_runs
+from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put, Update
 from dealsite.management.commands import check_table
-from tests.builders import DAY, NOW, make_deal, make_id
+from tests.builders import DAY, HOUR, NOW, make_deal, make_id
 from tests.measuring import measured
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("fresh_table")]
@@ -51,8 +51,8 @@ def test_it_ends_with_its_figures():
     items = schema.count()
     figures = r"items seen in [\d.]+ s \([\d,]+ a second\), [\d.,]+ s of processor time, [\d,]+ MB at most\."
     assert re.search(f"^{items} {figures}\nThe table .* is whole.$", check(), re.M)
-    (run,) = check_runs.newest()
-    assert (run.scope, run.by, run.items, run.problems) == ("whole", "command", items, 0)
+    (run,) = command_runs.newest("check_table")
+    assert (run.ok, run.by, run.check) == (True, "command", CheckResult("whole", items, 0))
 
 
 def test_what_is_derived_is_repaired_with_repair_alone_and_all_else_left():
@@ -61,15 +61,14 @@ def test_what_is_derived_is_repaired_with_repair_alone_and_all_else_left():
     table.write(Update(key=COUNTS, set={"deals": 7}))
     check(fails=r"has 3 problems\. Run it with --repair\.")
     assert table.get(COUNTS)["deals"] == 7
-    noted = measured(command_runs.newest)("check_table")
-    assert noted is not None
+    (noted,) = measured(command_runs.newest)("check_table")
     assert (noted.ok, noted.by) == (False, "command")
     assert noted.said.endswith("has 3 problems. Run it with --repair.")
     said = check("--repair", fails=r"has 2 problems\.$")
     assert "GHOST#a / A: Its type, 'Ghost', is not known. (nothing to derive it from)" in said
     assert table.get(COUNTS)["deals"] == 1
     check("--repair", fails="2 problems")
-    assert [(run.repaired, run.left) for run in measured(check_runs.newest)()] == [(0, 2), (1, 2), (0, 3)]
+    assert [(run.repaired, run.left) for run in command_runs.checks()] == [(0, 2), (1, 2), (0, 3)]
 
 
 def test_what_is_of_a_retired_type_is_no_damage_and_goes_with_repair():
@@ -87,15 +86,16 @@ def test_what_is_of_a_retired_type_is_no_damage_and_goes_with_repair():
         "seconds": 1,
         "problems": 0,
     }
-    table.write(Put(key=keys.check_run(JOB), item=old | {"repaired": 0, "new": 0, "ttl": 1_900_000_000}))
+    table.write(Put(key=("CHECKRUNS", f"RUN#{JOB}"), item=old | {"repaired": 0, "ttl": 1_900_000_000}))
     assert "The table" in check()
     assert "The sample" in check("--sample", "100%", "--repair")
     assert table.get(key) is not None
     said = check("--repair")
     assert "Repaired: QUARANTINE#a / QUARANTINE#a: Nothing reads a Quarantined any more." in said
-    assert re.search("is whole, 1 problem repaired.$", said)
+    assert "Nothing reads a CheckRun any more." in said
+    assert re.search("is whole, 2 problems repaired.$", said)
     assert table.get(key) is None
-    assert check_runs.newest()[-1].id == JOB
+    assert checks.find() == []
 
 
 def test_samples_take_turns_and_repair_what_an_item_says_itself():
@@ -118,9 +118,9 @@ def test_a_share_is_one_of_the_table(monkeypatch):
     seen = 0
     for _ in range(2):
         check("--sample", "50%")
-        seen += check_runs.newest()[0].items
+        seen += command_runs.checks()[0].items
     assert items <= seen <= items + 2
-    assert check_runs.position() is None or seen > items
+    assert sample.last_position() is None or seen > items
 
 
 def test_a_rate_is_kept_to(monkeypatch):
@@ -152,13 +152,17 @@ def test_what_is_not_understood_is_said(arguments):
 
 def test_the_number_of_items_comes_from_an_earlier_run_where_the_engine_does_not_know(monkeypatch):
     make_deal()
-    assert check_runs.known_items() == schema.count()
+    assert sample.known_items() == schema.count()
     check()
     monkeypatch.setattr(schema, "count", lambda: 0)
-    assert check_runs.known_items() == check_runs.newest()[0].items > 0
+    assert sample.known_items() == command_runs.checks()[0].items > 0
 
 
-def test_a_run_is_kept():
-    run = CheckRun(make_id(NOW), "whole", "worker", 1, 1, 0)
-    measured(check_runs.save)(run, now=NOW)
-    assert check_runs.newest() == [run]
+def test_what_a_check_found_is_kept_with_its_run():
+    found = CheckResult("sample", 4, 3, 1, 2, {"start": {"PK": "A", "SK": "B"}})
+    for number, check in enumerate((found, None)):  # the last one failed before it found anything
+        at = NOW + number * HOUR
+        command_runs.note("check_table", by="worker", began=at, now=at, ok=True, said="It ran.", check=check)
+    assert [run.check for run in command_runs.newest("check_table", most=2)] == [None, found]
+    assert command_runs.checks() == [found]
+    assert sample.last_position() == {"start": {"PK": "A", "SK": "B"}}
