@@ -22,6 +22,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "categories": category_names.names(),
         "missing_categories": missing_categories,
         "user": getattr(request, "user", None),
+        "error_frame": "cms/base.html" if _is_at_work(request) else "base.html",
         "is_behind_unknown_proxy": is_behind_unknown_proxy(request),
         "has_cart": bool(cookies.cart(request)),
         "meter": getattr(request, "meter", None),
@@ -29,3 +30,9 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "site_switch": site_switch.of_process.known,
         "request_id": getattr(request, "request_id", ""),
     }
+
+
+def _is_at_work(request: HttpRequest) -> bool:
+    """Tell whether this is a page of the CMS for somebody who works there; asks nothing of the table to find out."""
+    visit = getattr(request, "visit", None)
+    return bool(request.path.startswith("/cms/") and visit and visit.username and request.user.roles)  # type: ignore[union-attr]

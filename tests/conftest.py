@@ -25,7 +25,7 @@ from dealsite.accounts.security_log import failures
 from dealsite.data import table
 from dealsite.data.catalogue import buckets, lists
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import site_switch
+from dealsite.data.jobs import site_switch, task_counts
 from dealsite.data.people import users
 from dealsite.data.table import client, schema
 from dealsite.data.table.errors import NotFound
@@ -116,6 +116,8 @@ def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     site_switch.of_process = site_switch.KnownSwitch()
     site_switch.of_process.keep(site_switch.SiteSwitch())
     site_switch.of_process._read_at = float("inf")
+    task_counts.of_process.keep(task_counts.TaskCounts())
+    task_counts.of_process._read_at = float("inf")
 
 
 @pytest.fixture(autouse=True)

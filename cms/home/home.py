@@ -1,24 +1,29 @@
 """The CMS's first page, which says what needs somebody; its settings and its help."""
 
+from typing import Any
+
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from cms.lists.attention import show_all
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import role
+from dealsite.accounts.destinations import destination
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import pending_edits
 from dealsite.data.entities.featured import PUT_ASIDE
 from dealsite.data.people import profiles
-from dealsite.web.pages import page
+from dealsite.web.pages import action, page
 
 
 @page("2 queries + 1 batch get")
@@ -60,7 +65,7 @@ class SettingsForm(forms.Form):
 @page("none")
 @role("editor", "back office")
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: EditorRequest) -> HttpResponse:
+def user_settings(request: EditorRequest) -> HttpResponse:
     """The choices of whoever is signed in; changed by POST."""
     chosen = request.user.preferences
     if request.method != "POST":
@@ -72,6 +77,22 @@ def settings(request: EditorRequest) -> HttpResponse:
     profiles.save_preferences(request.user.username, **form.cleaned_data)
     messages.success(request, _("Your settings are saved."))
     return redirect("cms_settings")
+
+
+@action
+@role("editor", "back office")
+@require_POST
+def choose(request: EditorRequest) -> HttpResponse:
+    """Keep what was chosen in the frame of a page, its language or the width of its menu, and go back to it."""
+    chosen: dict[str, Any] = {}
+    if "small_menu" in request.POST:
+        chosen["small_menu"] = request.POST["small_menu"] == "yes"
+    if request.POST.get("language") in dict(settings.LANGUAGES):
+        chosen["language"] = request.POST["language"]
+    profiles.save_preferences(request.user.username, **chosen)
+    if request.htmx:
+        return HttpResponse(status=204)
+    return redirect(destination(request, reverse("cms_home")))
 
 
 @page("none")

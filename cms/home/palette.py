@@ -1,7 +1,11 @@
-"""The command palette: every page of the CMS, and deals, drafts and brands by name, a few keys away."""
+"""The command palette: the CMS's pages, deals, drafts and brands by name, what to do with the first, and searches.
 
+What can be done on the page that is open, and with what is ticked there, the browser adds: palette.js.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -17,8 +21,10 @@ from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
 from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.names import slugify
+from dealsite.data.table.ids import new_ulid
 from dealsite.web.pages import page
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
@@ -26,12 +32,13 @@ MOST_SHOWN = 5  # of deals, of drafts and of brands
 
 @dataclass(frozen=True)
 class Choice:
-    """Something to go to; `note` tells it from others of the same name."""
+    """Something to go to, or to do where there are `fields` to send; `note` tells it from others of the same name."""
 
     title: str
     address: str
     icon: str
     note: str = ""
+    fields: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,16 +55,58 @@ class Group:
 @vary_on_headers("HX-Request")
 def palette(request: EditorRequest) -> HttpResponse:
     """What goes with the words typed so far, as a page or as the options of the dialog; all pages for no words."""
-    words = words_in(request.GET.get("q", ""))
+    asked = request.GET.get("q", "")
+    words = words_in(asked.removeprefix(">"))
     places = [_choice(place) for place in open_to(request.user) if _fits(place, words)]
-    groups = [Group(_("Pages"), places)]
-    if words and request.user.has_role("editor"):
-        groups += [Group(_("Deals"), _deals(words, "all")), Group(_("Drafts"), _deals(words, "draft"))]
-        groups += [Group(_("Brands"), _brands(words))]
-    context: dict[str, Any] = {"groups": [group for group in groups if group.choices], "words": words}
-    context["number"] = sum(len(group.choices) for group in groups)
+    groups, searches = [Group(_("Go to"), places)], []
+    if words and not asked.startswith(">"):
+        groups = [*_found(request, words), *groups]
+        searches = [Group(_("Search"), _searches(request, words))]
+    found = [group for group in groups if group.choices]
+    context = {"words": words, "is_found": bool(found), "groups": [*found, *searches]}
     template = "cms/home/_palette_found.html" if request.htmx else "cms/home/palette.html"
     return render(request, template, context)
+
+
+def _found(request: EditorRequest, words: str) -> list[Group]:
+    """Return what goes by these words, and what can be done with the deal that fits best. 1 query for editors."""
+    if not request.user.has_role("editor"):
+        return []
+    now = timezone.now()
+    live, drafts = _deals(words, "all", now), _deals(words, "draft", now)
+    groups = [Group(_("Deals"), [choice for _, choice in live])]
+    if live and (best := live[0][0]):
+        groups.append(Group(_("With “%(title)s”") % {"title": best.title}, _verbs(best, now)))
+    return [*groups, Group(_("Drafts"), [choice for _, choice in drafts]), Group(_("Brands"), _brands(words))]
+
+
+def _verbs(card: DealCard, now: datetime) -> list[Choice]:
+    return [
+        Choice(_("Change price or expiry"), reverse("cms_deal_terms", args=[card.id]), "pencil"),
+        Choice(_("Expire now"), reverse("cms_expire_deal", args=[card.id]), "circle-x", fields={}),
+        Choice(
+            _("Duplicate as a draft"),
+            reverse("cms_duplicate_deal", args=[card.id]),
+            "copy",
+            fields={"copy": new_ulid(now)},
+        ),
+        Choice(_("History"), reverse("cms_deal_history", args=[card.id]), "history"),
+    ]
+
+
+def _searches(request: EditorRequest, words: str) -> list[Choice]:
+    """Return the lists that can be searched for these words."""
+    wanted = (
+        ("editor", "tag", _("Deals with “%(words)s”"), "cms_deals", "q"),
+        ("back office", "package", _("Orders of “%(words)s”"), "cms_find_order", "q"),
+        ("back office", "credit-card", _("Payments of “%(words)s”"), "cms_find_payment", "q"),
+        ("admin", "users", _("The user “%(words)s”"), "cms_users", "find"),
+    )
+    return [
+        Choice(title % {"words": words}, reverse(url_name) + query({name: words}), icon)
+        for role, icon, title, url_name, name in wanted
+        if request.user.has_role(role)
+    ]
 
 
 def _fits(place: Place, words: str) -> bool:
@@ -70,17 +119,20 @@ def _choice(place: Place) -> Choice:
     return Choice(str(place.title), reverse(place.url_name), place.icon, place.shortcut)
 
 
-def _deals(words: str, state: str) -> list[Choice]:
+def _deals(words: str, state: str, now: datetime) -> list[tuple[DealCard | None, Choice]]:
     """Return the deals or drafts that fit best; one alone for an id. No request to the table."""
     if deal_id := id_in(words):
         address = reverse("cms_find_deal") + query({"q": deal_id})
-        return [Choice(_("Open the deal with this id"), address, "tag", deal_id)] if state == "all" else []
-    now = timezone.now()
-    found = find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN]
+        found = Choice(_("Open the deal with this id"), address, "tag", deal_id)
+        return [(None, found)] if state == "all" else []
+    cards = find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN]
     icon = "file-pen" if state == "draft" else "tag"
     return [
-        Choice(row.card.title or _("Draft without a title"), row.address, icon, row.card.brand_name)
-        for row in deal_rows(found, state, now)
+        (
+            row.card,
+            Choice(row.card.title or _("Draft without a title"), row.address, icon, row.card.brand_name),
+        )
+        for row in deal_rows(cards, state, now)
     ]
 
 

@@ -4,11 +4,10 @@ from typing import Any
 
 from django import template
 from django.template.loader_tags import BLOCK_CONTEXT_KEY
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from cms.shared.navigation import open_to
+from cms.shared.navigation import UNLISTED, at_hand, menu_of, open_to, place_of
 from cms.shared.undo import UndoAction, from_tags
 from dealsite.data.entities.work import VIEW_NAME_CHARACTERS
 from dealsite.data.table.ids import new_ulid
@@ -24,20 +23,21 @@ def block_again(context: template.Context, name: str) -> SafeString:
     return SafeString(block.render(context))
 
 
-@register.inclusion_tag("cms/shared/_navigation.html", takes_context=True)
-def cms_navigation(context: template.Context) -> dict[str, Any]:
-    """The links of the menu, the page itself marked."""
+@register.simple_tag(takes_context=True)
+def cms_menu(context: template.Context) -> dict[str, Any]:
+    """What the frame of a page shows: the menu, where in it the page stands, and the page above it (address, title)."""
     request = context["request"]
-    places = [place for place in open_to(request.user) if not place.is_new]
-    links = [(place, reverse(place.url_name)) for place in places]
-    return {"links": links, "path": request.path}
-
-
-@register.inclusion_tag("cms/shared/_new_things.html", takes_context=True)
-def new_things(context: template.Context) -> dict[str, Any]:
-    """Links to what begins something new, for shortcuts alone: pages have buttons of their own for it."""
-    places = [place for place in open_to(context["request"].user) if place.is_new and place.shortcut]
-    return {"links": [(place, reverse(place.url_name)) for place in places]}
+    here = place_of(request.path)
+    above = [step for step in context.get("trail") or () if step[0]]
+    if not above and here and here.address != request.path:
+        above = [(here.address, here.title)]
+    return {
+        "groups": menu_of(request.user),
+        "unlisted": open_to(request.user, UNLISTED),
+        "bottom": at_hand(request.user),
+        "here": here,
+        "back": above[-1] if above else None,
+    }
 
 
 @register.inclusion_tag("cms/shared/_shortcuts.html", takes_context=True)

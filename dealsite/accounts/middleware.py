@@ -67,8 +67,9 @@ class AccountMiddleware:
         """
         if not isinstance(exception, Unavailable):
             return None
-        request.user = Anonymous()
-        locales.show_as_to_visitors()
+        if not request.visit.username:
+            request.user = Anonymous()
+            locales.show_as_to_visitors()
         view = request.resolver_match.func if request.resolver_match else None
         htmx = getattr(request, "htmx", None)
         if request.method == "POST" and not htmx and getattr(view, "is_sent_again", False):

@@ -180,6 +180,7 @@ site_switch = key("SITESWITCH", "SITESWITCH", "whether the site is open, and wha
 heartbeat = key(
     "HEARTBEAT#{part:worker|web|unknown}", "HEARTBEAT#{part}", "when one of its processes last wrote"
 )
+task_counts = key("TASKCOUNTS", "TASKCOUNTS", "how much there is to do in the CMS")
 process = key("PROCESSES", "PROCESS#{process:ulid}", "how one of the site's processes is doing")
 command_run = key("COMMANDRUNS#{kind:word}", "RUN#{run:ulid}", "how a command or a night's work went")
 

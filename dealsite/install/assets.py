@@ -9,6 +9,7 @@ from dealsite.install import node
 MODULES = ROOT / "node_modules"
 ASSETS = ROOT / "build" / "assets"
 ICONS = ROOT / "static" / "icons.txt"
+SHEETS = ("site", "desk")  # of the shop, and of the CMS
 COPIED = {
     "sortablejs/Sortable.min.js": "js/sortable.min.js",
     "echarts/dist/echarts.common.min.js": "js/echarts.min.js",
@@ -54,18 +55,24 @@ def symbol(name: str) -> str:
     return f'<symbol id="{name}" viewBox="0 0 24 24" {drawn}>{shapes}</symbol>'
 
 
-def css_command(*, watch: bool = False) -> tuple[list[str], dict[str, str]]:
-    """The command that compiles the CSS, once or whenever a template changes, and its environment."""
+def css_command(sheet: str, *, watch: bool = False) -> tuple[list[str], dict[str, str]]:
+    """The command that compiles a sheet, once or whenever a template changes, and its environment."""
     node_command, _ = node.find_or_install()
     tailwind = [*node_command, str(MODULES / "@tailwindcss" / "cli" / "dist" / "index.mjs")]
-    files = ["--input", str(ROOT / "static" / "css" / "site.css"), "--output", str(ASSETS / "site.css")]
+    files = [
+        "--input",
+        str(ROOT / "static" / "css" / f"{sheet}.css"),
+        "--output",
+        str(ASSETS / f"{sheet}.css"),
+    ]
     how = ["--watch=always"] if watch else ["--minify"]  # plain --watch ends with its standard input
     return [*tailwind, *files, *how], node.environ(node_command)
 
 
 def build_css() -> None:
     """Compile the CSS; AssetError with the compiler's words where that fails."""
-    command, environ = css_command()
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
-    if done.returncode:
-        raise AssetError(f"The CSS does not compile:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+    for sheet in SHEETS:
+        command, environ = css_command(sheet)
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+        if done.returncode:
+            raise AssetError(f"The CSS does not compile:\n{(done.stdout + done.stderr).strip()[-3000:]}")

@@ -169,9 +169,10 @@ def started(
             environ["DEALSITE_DEBUG"] = "yes"
             address = f"{plan.host}:{plan.port}"
             children.start(part("web server", [*DEALSITE, "runserver", address], environ))
-            command, node_environ = assets.css_command(watch=True)
-            environ_of_node = {**environ, "PATH": node_environ["PATH"]}
-            children.start(part("CSS compiler", command, environ_of_node, is_needed=False))
+            for sheet in assets.SHEETS:
+                command, node_environ = assets.css_command(sheet, watch=True)
+                environ_of_node = {**environ, "PATH": node_environ["PATH"]}
+                children.start(part(f"CSS compiler ({sheet})", command, environ_of_node, is_needed=False))
         else:
             fds = (listening.fileno(), children.tells)
             command = [sys.executable, "-m", "dealsite.front_door.process", *map(str, fds)]

@@ -17,7 +17,7 @@ def picture_url(picture: Picture, width: int = encoding.WIDTHS[0]) -> str:
     return uploads.url(picture, width)
 
 
-FOCAL_STEP = 5  # percent; static/css/site.css has a class for each
+FOCAL_STEP = 5  # percent; static/css/themes.css has a class for each
 
 
 @register.simple_tag(name="picture")

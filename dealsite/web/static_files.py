@@ -6,4 +6,4 @@ from django.contrib.staticfiles.apps import StaticFilesConfig
 class StaticFiles(StaticFilesConfig):
     """Leaves out what build_assets compiles into something else."""
 
-    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css/site.css", "icons.txt"]
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css", "icons.txt"]

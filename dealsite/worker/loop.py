@@ -48,6 +48,7 @@ from dealsite.worker import (
     mails,
     nightly,
     schedule,
+    task_counts,
 )
 
 GONE = (
@@ -135,6 +136,7 @@ def run(
     """
     next_expiry = next_round = clock()
     next_alarm = clock() + alarms.EVERY
+    next_count = clock()
     says_so = False
     while not stop.is_set():
         worked = False
@@ -161,6 +163,9 @@ def run(
             if clock() >= next_alarm:
                 next_alarm = clock() + alarms.EVERY
                 alarms.check(now=clock())
+            if clock() >= next_count:
+                next_count = clock() + task_counts.EVERY
+                task_counts.count(now=clock())
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:

@@ -15,9 +15,8 @@
 
   const remember = (theme) => {
     try {
-      // A choice that equals the system's is no choice: the page follows the system again.
-      if (theme === systemTheme()) localStorage.removeItem("theme");
-      else localStorage.setItem("theme", theme);
+      if (theme) localStorage.setItem("theme", theme);
+      else localStorage.removeItem("theme");
     } catch {
       // The choice then lasts for this page.
     }
@@ -34,6 +33,12 @@
         icon.hidden = (icon.dataset.themeIcon === "evening") === dark;
       }
     }
+    for (const group of document.querySelectorAll("[data-theme-choices]")) {
+      group.hidden = false;
+      for (const choice of group.querySelectorAll("[data-theme-choice]")) {
+        choice.setAttribute("aria-pressed", String(choice.dataset.themeChoice === (theme ?? "")));
+      }
+    }
   };
 
   show(remembered());
@@ -41,9 +46,16 @@
   systemDark.addEventListener("change", () => show(remembered()));
   window.addEventListener("storage", () => show(remembered()));
   document.addEventListener("click", (event) => {
-    if (!event.target.closest("[data-theme-toggle]")) return;
-    const theme = (root.dataset.theme ?? systemTheme()) === "evening" ? "daylight" : "evening";
+    const choice = event.target.closest("[data-theme-choice]");
+    let theme = choice?.dataset.themeChoice || null;
+    if (event.target.closest("[data-theme-toggle]")) {
+      // A choice that equals the system's is no choice: the page follows the system again.
+      theme = (root.dataset.theme ?? systemTheme()) === "evening" ? "daylight" : "evening";
+      if (theme === systemTheme()) theme = null;
+    } else if (!choice) {
+      return;
+    }
     remember(theme);
-    show(theme === systemTheme() ? null : theme);
+    show(theme);
   });
 })();

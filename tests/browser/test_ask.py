@@ -81,14 +81,15 @@ def test_an_answer_that_takes_a_while_comes_by_itself_and_is_announced(office, m
 
 
 def test_a_chart_is_drawn_with_its_words_and_again_in_the_dark(office):
-    page = office(width=390)
+    page = office()
     page.goto("/cms/ask/?ready=best-selling-deals")
     page.get_by_role("button", name="Ask", exact=True).click()
     chart = page.get_by_role("img", name="Bar chart by title")
     expect(chart).to_be_visible()
     expect(chart.locator("canvas")).to_be_visible()
     light = colours(page)
-    page.get_by_role("button", name="Dark theme").click()
+    page.locator(".me").click()
+    page.get_by_role("button", name="Dark").click()
     page.wait_for_function("light => document.querySelector('canvas').toDataURL() !== light", arg=light)
 
 

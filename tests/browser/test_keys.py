@@ -21,13 +21,13 @@ def page(editor_window) -> Page:
 
 def test_the_palette_finds_a_page_and_opens_it_by_keys_alone(page):
     page.keyboard.press("Control+k")
-    palette = page.get_by_role("dialog", name="Go to")
+    palette = page.get_by_role("dialog", name="Search or do")
     expect(palette).to_be_visible()
-    expect(page.get_by_role("combobox", name="A page, a deal, a draft or a brand")).to_be_focused()
+    expect(page.get_by_role("combobox", name="A name, an id or an action")).to_be_focused()
     expect(page.get_by_role("option", selected=True)).to_have_count(1)
     assert flaws(page) == []
     page.keyboard.type("new d")
-    expect(page.get_by_role("option")).to_have_count(1)
+    expect(page.get_by_role("option")).to_have_count(2)  # the page, and the search for it
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("New deal")
 
@@ -51,9 +51,9 @@ def test_arrow_keys_move_round_the_options(page):
     expect(page.get_by_role("combobox")).to_have_attribute("aria-activedescendant", chosen)
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("Help and shortcuts")
+    expect(page.get_by_role("option", selected=True)).to_have_text("Reload")  # of the page itself
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
+    expect(page.get_by_role("dialog", name="Search or do")).to_be_hidden()
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -61,7 +61,7 @@ def test_arrow_keys_move_round_the_options(page):
 def test_a_deal_is_found_by_its_words(page):
     now_deal(title="Brass lamp")
     index_table()
-    page.get_by_role("link", name="Go to …").click()
+    page.get_by_role("link", name="Search or do …").click()
     page.keyboard.type("brass")
     expect(page.get_by_role("option", selected=True)).to_contain_text("Brass lamp")
     page.keyboard.press("Enter")
@@ -72,10 +72,10 @@ def test_a_deal_is_found_by_its_words(page):
 def test_without_script_the_palette_is_a_page(editor_window):
     page = editor_window(script=False)
     page.goto("/cms/brands/")
-    page.get_by_role("link", name="Go to …").click()
-    page.get_by_role("searchbox", name="A page, a deal").fill("featured")
+    page.get_by_role("link", name="Search or do …").click()
+    page.get_by_role("searchbox", name="A name, an id").fill("featured")
     page.keyboard.press("Enter")
-    page.get_by_role("main").get_by_role("link", name="Featured").last.click()
+    page.get_by_role("main").get_by_role("link", name="Featured").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Featured deals")
 
 
@@ -105,11 +105,11 @@ def test_the_question_mark_tells_what_keys_there_are(page):
 @pytest.mark.sample(quick=0, whole=3)
 def test_the_slash_leads_into_the_search_box_of_a_page_or_else_to_the_palette(page):
     page.keyboard.press("/")
-    expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Search or do")).to_be_visible()
     page.goto("/cms/deals/", wait_until="networkidle")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.type") == "search"
-    expect(page.get_by_role("dialog", name="Go to")).to_be_hidden()
+    expect(page.get_by_role("dialog", name="Search or do")).to_be_hidden()
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -122,7 +122,7 @@ def test_turned_off_single_keys_do_nothing_but_the_palette_still_opens(editor_wi
     expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
     expect(page.locator("dialog[open]")).to_have_count(0)
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("dialog", name="Go to")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Search or do")).to_be_visible()
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -131,7 +131,30 @@ def test_the_palette_fits_the_window(editor_window, width):
     page.goto("/cms/jobs/", wait_until="networkidle")
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", selected=True)).to_be_visible()
-    box = page.get_by_role("dialog", name="Go to").bounding_box()
+    box = page.get_by_role("dialog", name="Search or do").bounding_box()
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
+
+
+def test_the_palette_does_what_the_page_does(page):
+    page.goto("/cms/deals/new/", wait_until="networkidle")
+    page.get_by_label("Title").fill("Lamp")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog").get_by_role("option", selected=True)).to_be_visible()
+    page.keyboard.type("save")
+    expect(page.get_by_role("dialog").get_by_role("option", selected=True)).to_have_text("Save as draft")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The draft is saved.")).to_be_visible()
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_the_menu_is_a_row_of_icons_for_who_wants_it_so(page):
+    page.keyboard.press("m")
+    expect(page.get_by_role("complementary", name="Menu")).to_have_css("width", "56px")
+    page.wait_for_load_state("networkidle")
+    page.goto("/cms/brands/")
+    expect(page.get_by_role("complementary", name="Menu")).to_have_css("width", "56px")
+    page.get_by_role("link", name="Categories").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Categories")
+    assert flaws(page) == []

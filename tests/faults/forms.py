@@ -188,6 +188,7 @@ FORMS: dict[str, Form] = {
     "checkout": Form(ordering),
     # The CMS
     "cms_settings": Form(of(shortcuts="on")),
+    "cms_choose": Form(of(small_menu="yes")),
     "cms_choose_columns": Form(of(column=["price"])),
     "cms_save_view": Form(of(name="New", list="/cms/deals/?state=live")),
     "cms_delete_view": Form(of(name="Mine")),

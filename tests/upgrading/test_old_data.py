@@ -36,7 +36,7 @@ FILES = {
 LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
-    *("Process", "CommandRun", "SiteSwitch", "ListViews"),
+    *("Process", "CommandRun", "SiteSwitch", "ListViews", "TaskCounts"),
 }
 PEOPLE = {
     "release-0.2.0": {"root": CMS, "ada": SHOP},

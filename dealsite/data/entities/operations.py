@@ -105,6 +105,14 @@ SITE_SWITCH = Entity(
     },
 )
 
+TASK_COUNTS = Entity(
+    type="TaskCounts",
+    about="how much there is to do in the CMS, as a worker counted it last",
+    key=At(keys.task_counts),
+    shape={"drafts": Whole(), "featured": Whole(), "orders": Whole(), "payments": Whole(), "at": Time()},
+    is_passing=True,
+)
+
 OUTCOMES = ("migrated", "current", "newer", "contended", "other")  # of an item that a migration sees
 MIGRATION = Entity(
     type="Migration",

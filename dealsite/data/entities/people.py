@@ -66,6 +66,7 @@ USER = Entity(
         "language": Text(least=0, most=20, optional=True, about="'': the site's own"),
         "autosave": Flag(optional=True),
         "shortcuts": Flag(optional=True),
+        "small_menu": Flag(optional=True),
         "created_at": Time(),
         "registration": Ulid(optional=True, about="their sign-up's, minted with its form"),
         "two_factor": Ulid(optional=True, about="the id of their TwoFactor"),

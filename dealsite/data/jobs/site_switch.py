@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
@@ -28,6 +29,7 @@ from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Put
 
+T = TypeVar("T")
 SECONDS = 2.0
 CALL_SECONDS = 0.4  # for a read: so little says nothing of the table, and is no more than a page can spare
 
@@ -87,50 +89,57 @@ def switch_site(state: SwitchState, *, message: str, by: str, now: datetime) -> 
 _read_switch = reader(SITE_SWITCH.shape, SiteSwitch)
 
 
-class KnownSwitch:
-    """What a process knows of the switch: one thread at a time reads it.
+class Known(Generic[T]):
+    """What a process knows of an item that it reads every few seconds: one thread at a time does.
 
     Others wait for that only in a process that nobody asked for long, whose knowledge may be of yesterday.
     """
 
-    def __init__(self) -> None:
-        self.known = SiteSwitch()
-        self._was_read = False
+    def __init__(self, read: Callable[[], T], before: T, seconds: float) -> None:
+        self.read, self.known, self.seconds = read, before, seconds
+        self.was_read = False
         self._read_at = float("-inf")
         self._lock = threading.Lock()
 
-    def current(self) -> SiteSwitch:
-        """Return how the switch stands, as of two seconds ago at most, or as it was known last. 1 get every 2 s."""
+    def current(self) -> T:
+        """Return what is known, as of `seconds` ago at most, or as it was known last. 1 get every `seconds`."""
         age = clock() - self._read_at
-        patience = CALL_SECONDS if age >= 2 * SECONDS else 0
-        if age >= SECONDS and self._lock.acquire(timeout=patience):
+        patience = CALL_SECONDS if age >= 2 * self.seconds else 0
+        if age >= self.seconds and self._lock.acquire(timeout=patience):
             try:
-                if clock() - self._read_at >= SECONDS:  # no other thread has read it meanwhile
+                if clock() - self._read_at >= self.seconds:  # no other thread has read it meanwhile
                     self._read()
             finally:
                 self._lock.release()
         return self.known
 
-    def lets_work(self) -> bool:
-        """Tell whether jobs and payments go on here: on no copy, and nowhere before the switch was read once."""
-        return not self.current().is_copy and self._was_read
-
     def _read(self) -> None:
         try:
             with meters.unmetered(), meters.deadline(min(CALL_SECONDS, meters.seconds_left())):
-                self.keep(read())
+                self.keep(self.read())
         except DataError:
             pass  # what was known goes on
         finally:
             self._read_at = clock()
 
-    def keep(self, switch: SiteSwitch) -> None:
+    def keep(self, known: T) -> None:
         """Go by what this process knows anyway."""
-        self.known, self._was_read, self._read_at = switch, True, clock()
+        self.known, self.was_read, self._read_at = known, True, clock()
 
     def forget(self) -> None:
         """Read it again at the next look."""
         self._read_at = float("-inf")
+
+
+class KnownSwitch(Known[SiteSwitch]):
+    """What a process knows of the switch, two seconds old at most."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: read(), SiteSwitch(), SECONDS)
+
+    def lets_work(self) -> bool:
+        """Tell whether jobs and payments go on here: on no copy, and nowhere before the switch was read once."""
+        return not self.current().is_copy and self.was_read
 
 
 of_process = KnownSwitch()

@@ -2,8 +2,8 @@
 (() => {
   const form = document.querySelector("[data-autosave]");
   if (!form) return;
-  const status = form.querySelector("[data-autosave-status]");
-  const toggle = form.querySelector("[data-autosave-switch]");
+  const status = document.querySelector("[data-autosave-status]");
+  const toggle = document.querySelector("[data-autosave-switch]");
   const field = (name) => form.elements.namedItem(name);
   const AFTER = 3000; // milliseconds without a change
   const AFTER_LEAVING = 400; // a field

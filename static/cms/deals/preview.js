@@ -3,7 +3,7 @@
   const panel = document.querySelector("[data-preview]");
   if (!panel) return;
   const form = document.querySelector("[data-previewed]");
-  const opener = form.querySelector("[data-preview-open]");
+  const opener = document.querySelector("[data-preview-open]");
   const frame = panel.querySelector("iframe");
   const stage = panel.querySelector(".preview-stage");
   const note = panel.querySelector("[data-preview-note]");

@@ -9,6 +9,45 @@
   const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
   const chosen = () => list.querySelector("[aria-selected=true]");
 
+  // What can be done on the page and with what is ticked there: its own links and buttons, pressed from here.
+  const verbs = () => [...document.querySelectorAll(".bar-actions :is(a, button), .bulk-bar button")]
+    .filter((element) => element.getClientRects().length && !element.disabled && element.tabIndex >= 0 && element.textContent.trim());
+  const fits = (name, words) => {
+    const known = name.toLowerCase().split(/\s+/);
+    return words.toLowerCase().split(/\s+/).every((word) => known.some((one) => one.startsWith(word)));
+  };
+  const addVerbs = (words) => {
+    const group = document.createElement("div");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", list.dataset.here);
+    const title = document.createElement("div");
+    title.className = "palette-group";
+    title.setAttribute("role", "presentation");
+    title.textContent = list.dataset.here;
+    group.append(title);
+    verbs().forEach((element, number) => {
+      const name = element.textContent.trim().replace(/\s+/g, " ");
+      if (words && !fits(name, words)) return;
+      const option = document.createElement("div");
+      option.className = "palette-choice";
+      option.id = `palette-here-${number}`;
+      option.setAttribute("role", "option");
+      option.setAttribute("aria-selected", "false");
+      const icon = element.querySelector(".icon");
+      if (icon) option.append(icon.cloneNode(true));
+      option.append(name);
+      option.addEventListener("click", () => {
+        dialog.close();
+        element.click();
+      });
+      group.append(option);
+    });
+    if (group.children.length > 1) {
+      list.querySelector("[aria-disabled]")?.remove();
+      list[words ? "prepend" : "append"](group);
+    }
+  };
+
   const choose = (option) => {
     chosen()?.setAttribute("aria-selected", "false");
     if (option) {
@@ -46,6 +85,7 @@
 
   list.addEventListener("htmx:afterSettle", (event) => {
     shownFor = new URL(event.detail.pathInfo.finalRequestPath, location.href).searchParams.get("q") ?? "";
+    addVerbs(shownFor.replace(/^>/, "").trim());
     choose(options()[0]);
     if (!follow || !dialog.open || shownFor !== input.value) return;
     follow = false;

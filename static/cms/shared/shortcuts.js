@@ -54,7 +54,7 @@
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     if ((event.ctrlKey || event.metaKey) && !event.altKey) {
       const element = find(`mod+${event.key.toLowerCase()}`);
-      if (element) {
+      if (element && !(event.key === "z" && isTyping(event.target))) {
         event.preventDefault();
         element.click();
       }

@@ -184,7 +184,7 @@ def test_the_way_back_is_the_list_alone(editor, made):
         BULK, {"deal": made[0].id, "back": "?state=live&after=x&evil=1"} | TOYS
     ).content.decode()
     assert 'href="/cms/deals/?state=live&amp;after=x"' in html
-    assert "evil" not in html
+    assert not re.search('href="[^"]*evil', html)
 
 
 def test_lists_that_are_none_are_not_found(editor):

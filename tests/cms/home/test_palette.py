@@ -8,6 +8,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from dealsite.data.catalogue import drafts
 from tests.builders import HOUR, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
@@ -48,11 +49,32 @@ def test_deals_drafts_and_brands_are_found_by_their_words(editor, search_index):
     draft = make_draft(title="Draft of a lamp")
     search_index()
     response = editor.get(PALETTE, {"q": "lamp"}, headers=HTMX)
-    assert set(titles(response)) == {"Brass lamp", "Lamp to come", "Draft of a lamp", "Lampert"}
     page = response.content.decode()
+    found, best = titles(response), titles(response)[0]
+    assert {"Brass lamp", "Lamp to come", "Draft of a lamp", "Lampert"} == {*found[:2], *found[-3:-1]}
+    assert found[-1] == "Deals with “lamp”"
+    assert f"With “{best}”" in page
+    assert found[2:-3] == ["Change price or expiry", "Expire now", "Duplicate as a draft", "History"]
+    assert titles(editor.get(PALETTE, {"q": ">lamp"}, headers=HTMX)) == []
     assert reverse("cms_deal", args=[deal.id]) in page
     assert reverse("cms_draft", args=[draft.id]) in page
     assert reverse("cms_brand", args=["lampert"]) in page
+
+
+def test_what_is_done_with_a_deal_is_done_by_a_form(editor, search_index):
+    deal = make_deal(title="Brass lamp")
+    search_index()
+    page = editor.get(PALETTE, {"q": "brass"}).content.decode()
+    form = re.search(
+        rf'<form method="post" action="{reverse("cms_duplicate_deal", args=[deal.id])}">.*?</form>',
+        page,
+        re.S,
+    )
+    assert form
+    copy = re.search('name="copy" value="([0-9A-Z]{26})"', form[0])
+    assert copy
+    assert editor.post(reverse("cms_duplicate_deal", args=[deal.id]), {"copy": copy[1]}).status_code == 302
+    assert drafts.get(copy[1]).content.title == "Brass lamp"
 
 
 def test_an_id_leads_to_its_deal(editor, search_index):
@@ -66,7 +88,7 @@ def test_the_back_office_finds_no_deals(sign_in, search_index):
     make_deal(title="Brass lamp")
     search_index()
     response = sign_in("back office").get(PALETTE, {"q": "lamp"}, headers=HTMX)
-    assert titles(response) == []
+    assert titles(response) == ["Orders of “lamp”", "Payments of “lamp”"]
     assert "Nothing goes by the name “lamp”" in response.content.decode()
 
 
@@ -80,7 +102,7 @@ def test_words_can_hold_anything(editor, search_index, words):
 
 
 def test_without_a_search_index_pages_and_brands_are_found_all_the_same(editor):
-    assert titles(editor.get(PALETTE, {"q": "deals"}, headers=HTMX)) == ["Deals"]
+    assert titles(editor.get(PALETTE, {"q": "deals"}, headers=HTMX)) == ["Deals", "Deals with “deals”"]
 
 
 def test_it_costs_one_query_and_nothing_before_one_types(calls, editor, search_index):

@@ -95,10 +95,10 @@ def test_a_damaged_cursor_is_400(editor, state, direction, cursor):
     assert editor.get(LIST, {"state": state, direction: cursor}).status_code == 400
 
 
-def test_the_footer_shows_what_the_page_cost(editor):
-    assert re.search(
-        r"This page: 3 calls, [\d.]+ read units", editor.get(LIST, {"state": "draft"}).content.decode()
-    )
+def test_admins_see_what_the_page_cost(editor, sign_in):
+    cost = re.compile(r"This page: 3 calls, [\d.]+ read units")
+    assert not cost.search(editor.get(LIST, {"state": "draft"}).content.decode())
+    assert cost.search(sign_in("admin").get(LIST, {"state": "draft"}).content.decode())
 
 
 def test_a_deal_is_found_by_its_id_or_link(editor):

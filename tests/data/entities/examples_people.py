@@ -32,6 +32,7 @@ EXAMPLES: dict[str, Item] = {
                 "language": "de",
                 "autosave": False,
                 "shortcuts": False,
+                "small_menu": True,
                 "created_at": AT,
                 "registration": ID,
                 "two_factor": OTHER_ID,

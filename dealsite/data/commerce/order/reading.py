@@ -122,6 +122,13 @@ def waiting(status: str, *, after: str | None = None, before: str | None = None)
     return OrdersPage(shown, last if more else None, first if after else None)
 
 
+@access_pattern("how many orders wait to be shipped", "4 queries")
+def number_to_ship(most: int) -> int:
+    """Return how many orders wait to be shipped, up to `most`."""
+    partitions = [keys.orders_to_ship.partition(number) for number in range(keys.ORDER_SHARDS)]
+    return len(shards.merged(partitions, index=keys.GSI3, limit=most))
+
+
 @access_pattern("all orders of a span, for a file: a scan for each 1,000 rows", "1 scan")
 def placed_between(first: datetime, until: datetime) -> Iterator[list[OrderCard]]:
     """Yield, for each 1,000 rows of GSI2, the cards of those orders that were placed in a span; `until` is not in it.
