@@ -6,6 +6,5 @@ class DealsiteConfig(AppConfig):
 
     def ready(self) -> None:
         import dealsite.accounts.checks
-        import dealsite.accounts.checks_two_factor
         import dealsite.checks
         import dealsite.engine.checks  # noqa: F401 - which register them

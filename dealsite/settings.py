@@ -137,7 +137,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"user_attributes": ("username", "name", "email")},
     },
     {"NAME": f"{_VALIDATORS}.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "dealsite.accounts.password_rules.NotGuessable"},
+    {"NAME": "dealsite.accounts.passwords.NotGuessable"},
 ]
 PASSWORD_RESET_TIMEOUT = 3600
 DEALSITE_REQUIRE_TWO_FACTOR = value("DEALSITE_REQUIRE_TWO_FACTOR", HTTPS)

@@ -5,8 +5,8 @@ class Shopping(AppConfig):
     name = "shopping"
 
     def ready(self) -> None:
-        from dealsite.accounts import after_sign_in
+        from dealsite.accounts import sign_in
         from shopping.cart import owner
         from shopping.my import relations
 
-        after_sign_in.register(pending_action=relations.pending_action, step=owner.merge_visitor_cart)
+        sign_in.after_sign_in(pending_action=relations.pending_action, step=owner.merge_visitor_cart)

@@ -15,8 +15,7 @@ from django.views.decorators.http import require_POST
 from cms.lists.deal_list import query
 from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
-from dealsite.accounts.decorators import role
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.decorators import fresh, role
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import trash

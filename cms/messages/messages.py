@@ -22,8 +22,7 @@ from cms.shared.fields import CleanTextField, LocalTimeField
 from cms.shared.forms import show_zone
 from cms.shared.requests import OPEN_FOR_LONG, EditorRequest, editor_page
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import role
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.decorators import fresh, role
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import brand_names, category_names

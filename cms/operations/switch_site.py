@@ -11,8 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from cms.shared.fields import CleanTextField
 from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.decorators import fresh, role
 from dealsite.data.entities.operations import (
     CLOSED_FOR_MAINTENANCE,
     COPY,

@@ -16,8 +16,7 @@ from cms.lists.deal_list import query
 from cms.payments.payments import address_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import role
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.decorators import fresh, role
 from dealsite.data.commerce.payment.order_payments import get
 from dealsite.data.commerce.payment.payment_actions import cancel, refund, retry_now
 from dealsite.data.commerce.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment

@@ -13,8 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from cms.jobs.jobs import row as job_row
 from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.decorators import fresh, role
 from dealsite.accounts.security_log import note
 from dealsite.data.entities.people import ROLES
 from dealsite.data.names import clean_text

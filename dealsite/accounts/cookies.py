@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME
 from dealsite.data.entities.people import LONGEST_SESSION
 from dealsite.data.names import normalise_username
-from dealsite.data.people import devices
+from dealsite.data.people import devices, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Invalid
 
@@ -91,9 +92,10 @@ def new_key() -> str:
 def session(request: HttpRequest) -> SessionCookie | None:
     """Return what a session cookie of the right form says."""
     username, _, key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "").partition(":")
-    if not KEY_PATTERN.fullmatch(key) or not _is_username(username):
-        return None
-    return SessionCookie(username, key)
+    with suppress(Invalid):
+        if KEY_PATTERN.fullmatch(key) and normalise_username(username) == username:
+            return SessionCookie(username, key)
+    return None
 
 
 def session_key(request: HttpRequest) -> str:
@@ -116,9 +118,10 @@ def forget_session(response: HttpResponse) -> None:
     response.delete_cookie(settings.SESSION_COOKIE_NAME, samesite="Lax")
 
 
-def set_device(response: HttpResponse, username: str, number: str) -> None:
-    """Note that a user has signed in on this device."""
-    DEVICE.set(response, Signed(username, number))
+def user_of(signed: Signed | None) -> User | None:
+    """Return the user whom a signed cookie names, unless they are suspended. No call or 1 get."""
+    user = users.find(signed.username) if signed and "@" not in signed.username else None
+    return user if user and not user.suspended_at else None
 
 
 def device_of(request: HttpRequest, user: User) -> str:
@@ -141,13 +144,6 @@ def set_cart(response: HttpResponse, key: str) -> None:
 
 def forget_cart(response: HttpResponse) -> None:
     response.delete_cookie(_name("cart"), samesite="Lax")
-
-
-def _is_username(text: str) -> bool:
-    try:
-        return normalise_username(text) == text
-    except Invalid:
-        return False
 
 
 def _name(name: str) -> str:

@@ -1,23 +1,42 @@
-"""What a view asks of its visitor: @signed_in, or @role("editor"). An admin has every role."""
+"""What a view asks of its visitor: @signed_in, @role("editor"), or @fresh. An admin has every role.
+
+@fresh: before what is dangerous, the password has to have been given within the last 15 minutes, and a code where they
+have a second factor, or else a passkey. A session left open on a desk, or stolen, does no lasting harm.
+
+Who is asked in the middle of something goes on with it: the page that asks carries every field of the form that was
+sent, and leads to the same address. Its own fields start with `proof-`; they are taken out again before the view sees
+the form.
+"""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import wraps
-from typing import Any
+from typing import Any, overload
 
+from django import forms
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
-from django.utils.http import urlencode
 
+from dealsite.accounts import cookies, second_factor, sign_in
+from dealsite.accounts.forms import CodeAgainForm, CodeForm, ReauthenticationForm, SignInAgainForm, SignInForm
+from dealsite.accounts.locales import UserZone
 from dealsite.accounts.requests import SignedIn
-from dealsite.accounts.sign_in_again import ask_to_sign_in
 from dealsite.data.entities.people import ROLES
-from dealsite.data.table.errors import Forbidden
+from dealsite.data.people import sessions
+from dealsite.data.people.users import User
+from dealsite.data.table.errors import Forbidden, TooManyRequests
 
 View = Callable[..., HttpResponseBase]
+When = Callable[[HttpRequest], bool]
+READS = ("GET", "HEAD")
+FRESH = timedelta(minutes=15)
+PROOF = "proof-"
+TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one of its own
+# What has to be typed again, or is worth nothing later: passwords, codes, cards, and what the second factor signs.
+SECRETS = ("password", "old_password", "code", "number", "secret", "half", "passkey")
 
 
 def signed_in(view: View) -> View:
@@ -33,7 +52,7 @@ def signed_in(view: View) -> View:
                 return render(request, "401.html", {"back": htmx.current_url_abs_path or ""}, status=401)
             if request.method != "POST":
                 return to_sign_in(request)
-            if question := ask_to_sign_in(request, now=timezone.now()):
+            if question := _ask_to_sign_in(request):
                 return question
         response = view(request, *args, **kwargs)
         patch_cache_control(response, private=True, no_store=True)
@@ -54,8 +73,9 @@ def role(*names: str) -> Callable[[View], View]:
             user: SignedIn = request.user  # type: ignore[assignment]
             if not user.has_role(*names):
                 raise Forbidden()
-            if needs_second_factor(user):
-                return to_set_up(request)
+            if needs_second_factor(user):  # to its set-up, which leads back to this page
+                back = "" if _htmx(request) or request.method not in READS else request.get_full_path()
+                return _redirect(request, sign_in.page_address("set_up_two_factor", back))
             return view(request, *args, **kwargs)
 
         checked = signed_in(with_role)
@@ -74,38 +94,161 @@ def sent_again(view: View) -> View:
     return view
 
 
+@overload
+def fresh(view: View) -> View: ...
+@overload
+def fresh(*, when: When) -> Callable[[View], View]: ...
+def fresh(view: View | None = None, *, when: When = lambda request: True) -> Any:
+    """Guard what a view does by POST; `when` says for which forms. Stands below @signed_in or @role."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method == "POST":
+                if when(request) and (question := _ask_for_proof(request)):
+                    return question
+                _take_out(request)
+            return view(request, *args, **kwargs)
+
+        checked.asks_for_proof = True  # type: ignore[attr-defined]
+        return checked
+
+    return decorate(view) if view else decorate
+
+
+def is_required(user: SignedIn) -> bool:
+    """Tell whether the site asks a user for a second factor."""
+    return bool(settings.DEALSITE_REQUIRE_TWO_FACTOR and user.roles)
+
+
 def needs_second_factor(user: SignedIn) -> bool:
     """Tell whether somebody with a role has to set up two-factor sign-in before they go on."""
-    required: bool = settings.DEALSITE_REQUIRE_TWO_FACTOR
-    return required and bool(user.roles) and not user.account.two_factor
-
-
-def to_set_up(request: HttpRequest) -> HttpResponse:
-    """Redirect to the set-up of two-factor sign-in, which leads back to this page."""
-    back = request.get_full_path() if request.method in ("GET", "HEAD") else ""
-    address = reverse("set_up_two_factor") + (f"?{urlencode({'next': back})}" if back else "")
-    if _htmx(request):
-        return HttpResponse(headers={"HX-Redirect": reverse("set_up_two_factor")})
-    return HttpResponseRedirect(address)
+    return is_required(user) and not user.account.two_factor
 
 
 def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpResponse:
     """Redirect to the sign-in page, which leads back to this page, or to the one whose form was sent.
 
-    `then` is what the visitor wanted to do there (see `after_sign_in`).
+    `then` is what the visitor wanted to do there (see `sign_in.after_sign_in`).
     """
-    htmx, address = _htmx(request), reverse("sign_in")
-    if not back and htmx:
+    if not back and (htmx := _htmx(request)):
         back = htmx.current_url_abs_path or ""
-    elif not back and request.method in ("GET", "HEAD"):
+    elif not back and request.method in READS:
         back = request.get_full_path()
-    if back:  # whether it may lead there is judged when it does
-        address += "?" + urlencode({"next": back} | ({"then": then} if then else {}))
-    if htmx:
-        return HttpResponse(headers={"HX-Redirect": address})
-    return HttpResponseRedirect(address)
+    return _redirect(request, sign_in.page_address("sign_in", back, then))
 
 
 def _htmx(request: HttpRequest) -> Any:
     """Return htmx's details of a request; None where it did not send it."""
     return getattr(request, "htmx", None) or None
+
+
+def _redirect(request: HttpRequest, address: str) -> HttpResponse:
+    if _htmx(request):
+        return HttpResponse(headers={"HX-Redirect": address})
+    return HttpResponseRedirect(address)
+
+
+def _ask_to_sign_in(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that asks a visitor to sign in; None once they have, and are `request.user` from then on.
+
+    Who signs in may be somebody else than before: what they may do is checked after that, as always.
+    """
+    template, now = "accounts/ended_session.html", timezone.now()
+    half = sign_in.half_signed_in(cookies.HALF.unsign(request.POST.get(PROOF + "half", "")))
+    form: CodeForm | SignInForm = CodeAgainForm(request.POST) if half else _sign_in_form(request)
+    try:
+        user = _user_of(request, form, half, now)
+    except TooManyRequests as error:
+        return _ask(request, template, _sign_in_form(request), error=error, without_secrets=True)
+    if user and user.two_factor and not half and not form.by_passkey:
+        form, user = CodeAgainForm(initial={"half": cookies.HALF.sign(sign_in.half_of(user))}), None
+    if user is None:
+        return _ask(request, template, form, without_secrets=True)
+    # The middleware sets the session's cookies on whatever the answer will be.
+    how = sign_in.CODE if half else sign_in.PASSKEY if form.by_passkey else sign_in.PASSWORD
+    started, *begun = sign_in.begin(request, user, how=how, now=now)
+    request.visit.begun = (user.username, *begun)  # type: ignore[attr-defined]
+    request.user = SignedIn(started, user)  # type: ignore[assignment]
+    timezone.activate(UserZone(lambda: user.timezone))
+    _take_out(request)
+    return None
+
+
+def _user_of(
+    request: HttpRequest, form: CodeForm | SignInForm, half: User | None, now: datetime
+) -> User | None:
+    """Return the user who has taken this step, by password or, who has given that, by code; else the form says why."""
+    if not form.is_valid():
+        return None
+    if isinstance(form, SignInForm):
+        return sign_in.user_of_form(request, form, now=now)
+    return half if half and second_factor.passes(request, half, form, now=now) else None
+
+
+def _sign_in_form(request: HttpRequest) -> SignInAgainForm:
+    if PROOF + "name" in request.POST:
+        return SignInAgainForm(request.POST)
+    cookie = cookies.session(request)
+    return SignInAgainForm(initial={"name": cookie.username if cookie else ""})
+
+
+def _ask_for_proof(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that asks for the password; None for who has given it, just now or a while ago. 1 update."""
+    user: SignedIn = request.user  # type: ignore[assignment]
+    now = timezone.now()
+    if now - user.session.proved_at < FRESH:
+        return None
+    sent = request.POST if PROOF + "password" in request.POST else None
+    form, refused = ReauthenticationForm(sent, needs_code=bool(user.account.two_factor)), None
+    try:
+        if form.is_valid() and second_factor.is_proved(request, form, "password"):  # type: ignore[arg-type]
+            sessions.reauthenticate(user.session, now=now)
+            return None
+    except TooManyRequests as error:
+        refused = error
+    return _ask(request, "accounts/reauthentication.html", form, error=refused)
+
+
+def _ask(
+    request: HttpRequest,
+    template: str,
+    form: forms.Form,
+    *,
+    error: TooManyRequests | None = None,
+    without_secrets: bool = False,
+) -> HttpResponse:
+    """Return the page that asks, with the form that was sent kept in it: 401, or 429 after too many tries."""
+    status, name, value = 401, "WWW-Authenticate", "Form"
+    if error:
+        form.add_error(None, str(error))
+        status, name, value = error.status, "Retry-After", str(error.retry_after)
+    kept = kept_of(request, without_secrets=without_secrets)
+    response = render(request, template, kept | {"form": form}, status=status)
+    response[name] = value
+    patch_cache_control(response, private=True, no_store=True)
+    return response
+
+
+def kept_of(request: HttpRequest, *, without_secrets: bool = False) -> dict[str, Any]:
+    """Return what `accounts/_kept_form.html` keeps of a form that was sent, and the address that it was sent to."""
+    left_out = {TOKEN, *(SECRETS if without_secrets else ())}
+    kept = [
+        (name, value)
+        for name, values in request.POST.lists()
+        if name not in left_out and not name.startswith(PROOF)
+        for value in values
+    ]
+    # A browser gives no page a file of another one: it can only be chosen again.
+    files = [(name, file.name) for name in request.FILES for file in request.FILES.getlist(name)]
+    return {"kept": kept, "files": files, "address": request.get_full_path()}
+
+
+def _take_out(request: HttpRequest) -> None:
+    """Leave in a request only what the visitor was sending."""
+    if asked := [name for name in request.POST if name.startswith(PROOF)]:
+        data = request.POST.copy()
+        for name in asked:
+            del data[name]
+        data._mutable = False
+        request.POST = data  # type: ignore[assignment]

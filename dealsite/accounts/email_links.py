@@ -1,17 +1,39 @@
-"""The links that mails carry about an address itself: to confirm it, and to take back the one that was replaced.
+"""The links that mails carry, and their pages: a new password, an address confirmed, or one taken back.
 
-A link names its user and address, and is signed. It is good once, since it fits only what is so until it was used, and
-for some days. Who holds the mailbox need not be signed in.
+A link is signed and names its user. It is good once, since it fits only what is so until it was used, and for hours or
+days. Who holds the mailbox need not be signed in. Programs that look through mails follow links, too: nothing happens
+until somebody presses the page's button.
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.hashers import make_password
 from django.core.signing import BadSignature, Signer
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite.data.people import users
+from dealsite.accounts import cookies, limits, passwords
+from dealsite.accounts.cookies import Signed, SignedCookie
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.forms import NewPasswordForm, PasswordResetForm, answer_form
+from dealsite.accounts.passwords import Owner
+from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.security_log import note
+from dealsite.accounts.sign_in import go_on
+from dealsite.data.people import email_addresses, mails, users
+from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people.users import User
+from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, hash_of
+from dealsite.web.pages import action, page
 
 CONFIRM_WITHIN = timedelta(days=3)
 TAKE_BACK_WITHIN = timedelta(days=7)
@@ -33,26 +55,186 @@ def take_back_path(user: User, email: str, *, now: datetime) -> str:
 
 def confirming_user(token: str, *, now: datetime) -> User | None:
     """Return the user whose pending address a good token confirms. No call or 1 get."""
-    try:
-        username, email, mark, until = _confirming.unsign_object(token)
-    except (BadSignature, ValueError):
-        return None
-    user = users.find(username) if epoch_seconds(now) <= until else None
-    if user is None or (user.pending_email, _mark(user)) != (email, mark):
-        return None
-    return user
+    user, email, *mark = _user_and_more(_confirming, token, now)
+    return user if user and (user.pending_email, [_mark(user)]) == (email, mark) else None
 
 
 def taking_back_user(token: str, *, now: datetime) -> tuple[User, str] | None:
     """Return the user whom a good token gives an address back, and the address. No call or 1 get."""
-    try:
-        username, email, until = _taking_back.unsign_object(token)
-    except (BadSignature, ValueError):
-        return None
-    user = users.find(username) if epoch_seconds(now) <= until else None
+    user, email = _user_and_more(_taking_back, token, now)
     return (user, email) if user and user.email != email else None
+
+
+def _user_and_more(signer: Signer, token: str, now: datetime) -> tuple[Any, ...]:
+    """Return the user of a good token, and what else it says between their name and its end."""
+    try:
+        username, *more, until = signer.unsign_object(token)
+    except (BadSignature, ValueError):
+        return None, ""
+    return users.find(username) if epoch_seconds(now) <= until else None, *more
 
 
 def _mark(user: User) -> str:
     """Return what a link is bound to a password by, and tells nothing of it: the hash has a salt."""
     return hash_of(user.password)[:16]
+
+
+@page("none")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reset_password(request: HttpRequest) -> HttpResponse:
+    """Ask for a reset link: the same answer in the same time, whether the address is known or not."""
+    if not settings.DEALSITE_SENDS_MAIL:
+        return render(request, "accounts/no_mail.html")
+    form = PasswordResetForm(request.POST or None)
+
+    def send_link() -> HttpResponse:
+        email, now = form.cleaned_data["email"], timezone.now()
+        limits.count_use(request, "reset", own=email, now=now)
+        mails.request_password_reset(email, now=now)
+        note(request, "password_reset_asked")
+        return HttpResponseRedirect(reverse("reset_password_sent"))
+
+    return answer_form(request, "accounts/password_reset.html", form, send_link)
+
+
+@page("none")
+@require_safe
+def reset_password_sent(request: HttpRequest) -> HttpResponse:
+    """Say that a link was sent, if the address is an account's."""
+    return render(request, "accounts/password_reset_sent.html")
+
+
+@page("1 get")
+@never_cache
+@require_safe
+def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpResponse:
+    """Take the token out of the address, into a cookie, and go on to the form."""
+    user = _resetting_user(Signed(username, token), timezone.now())
+    return _keep(cookies.RESET_LINK, user, token, "new_password")
+
+
+@page("none")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_password(request: HttpRequest) -> HttpResponse:
+    """Set a new password after following a link: all sessions end, and a new one starts here.
+
+    Who has a second factor is asked for a code first: a mailbox alone signs nobody in.
+    """
+    now = timezone.now()
+    user = _resetting_user(cookies.RESET_LINK.read(request), now)
+    if user is None:
+        return _link_is_over(request, cookies.RESET_LINK)
+    form = NewPasswordForm(request.POST or None, owner=Owner.of(user))
+
+    def change() -> HttpResponse:
+        try:
+            stored_passwords.change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
+        except Conflict:
+            return _link_is_over(request, cookies.RESET_LINK)
+        note(request, "password_changed", username=user.username, detail="by a link")
+        changed = users.get(user.username)
+        done = _("Your new password is set, and you are signed in with it.")
+        messages.success(request, _("Your new password is set.") if changed.two_factor else done)
+        response = go_on(request, changed, {"next": reverse("account")}, now=now)
+        cookies.RESET_LINK.forget(response)
+        return response
+
+    return answer_form(request, "accounts/new_password.html", form, change, name=user.name)
+
+
+def _resetting_user(link: Signed | None, now: datetime) -> User | None:
+    """Return the user whom a good link belongs to. No call or 1 get."""
+    user = cookies.user_of(link)
+    return user if link and user and passwords.is_good_reset_token(user, link.text, now=now) else None
+
+
+@action
+@signed_in
+@require_POST
+def send_confirmation(request: UserRequest) -> HttpResponse:
+    """Send the link to the user's pending address again; TooManyRequests."""
+    user, now = request.user.account, timezone.now()
+    if user.pending_email and settings.DEALSITE_SENDS_MAIL:
+        limits.count_use(request, "confirmation", own=user.pending_email, now=now)
+        mails.request_confirmation(user.username, now=now)
+        messages.success(request, _("A link is on its way to %(email)s.") % {"email": user.pending_email})
+    return HttpResponseRedirect(reverse("account"))
+
+
+@page("none or 1 get")
+@never_cache
+@require_safe
+def follow_confirmation_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the token out of the address, into a cookie, and go on to the page with the button."""
+    return _keep(cookies.CONFIRM_LINK, confirming_user(token, now=timezone.now()), token, "confirm_email")
+
+
+@page("none")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm_email(request: HttpRequest) -> HttpResponse:
+    """Confirm the address that a link was sent to; its holder need not be signed in. AlreadyExists, Conflict."""
+    now, link = timezone.now(), cookies.CONFIRM_LINK.read(request)
+    user = confirming_user(link.text, now=now) if link else None
+    if user is None:
+        return _link_is_over(request, cookies.CONFIRM_LINK)
+    if request.method != "POST":
+        return render(request, "accounts/confirm_email.html", {"account": user})
+    email_addresses.confirm(user, now=now)
+    note(request, "email_changed", username=user.username)
+    messages.success(request, _("%(email)s is confirmed.") % {"email": user.pending_email})
+    response = HttpResponseRedirect(reverse("account"))
+    cookies.CONFIRM_LINK.forget(response)
+    return response
+
+
+@page("none or 1 get")
+@never_cache
+@require_safe
+def follow_take_back_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the token out of the address, into a cookie, and go on to the page with the button."""
+    found = taking_back_user(token, now=timezone.now())
+    return _keep(cookies.TAKE_BACK_LINK, found[0] if found else None, token, "take_back_email")
+
+
+@page("none")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def take_back_email(request: HttpRequest) -> HttpResponse:
+    """Give an account back to the holder of the address that it had: all sessions end, and a new password is due."""
+    now, link = timezone.now(), cookies.TAKE_BACK_LINK.read(request)
+    found = taking_back_user(link.text, now=now) if link else None
+    if found is None:
+        return _link_is_over(request, cookies.TAKE_BACK_LINK)
+    user, email = found
+    if request.method != "POST":
+        return render(request, "accounts/take_back_email.html", {"account": user, "email": email})
+    email_addresses.take_back(user, email, password=make_password(None), now=now)  # which no password matches
+    note(request, "email_changed", username=user.username, detail="taken back")
+    token = passwords.make_reset_token(users.get(user.username), now=now)
+    messages.success(request, _("The account is yours again. Choose a new password for it."))
+    response = HttpResponseRedirect(reverse("new_password"))
+    cookies.RESET_LINK.set(response, Signed(user.username, token))
+    cookies.TAKE_BACK_LINK.forget(response)
+    return response
+
+
+def _keep(cookie: SignedCookie, user: User | None, token: str, page_name: str) -> HttpResponse:
+    """Redirect to the page of a link, which stands in a cookie then if it is a user's."""
+    response = HttpResponseRedirect(reverse(page_name))
+    if user:
+        cookie.set(response, Signed(user.username, token))
+    else:
+        cookie.forget(response)
+    # Not on the page: under this policy browsers send its form with `Origin: null`, which the CSRF check refuses.
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _link_is_over(request: HttpRequest, cookie: SignedCookie) -> HttpResponse:
+    name = "password_reset_over" if cookie is cookies.RESET_LINK else "email_link_over"
+    response = render(request, f"accounts/{name}.html", status=410)
+    cookie.forget(response)
+    return response

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.accounts import locales, passkeys, passwords
+from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
 from dealsite.data.entities.people import NAME_CHARACTERS
 from dealsite.data.names import normalise, normalise_email, normalise_username
@@ -19,8 +19,6 @@ from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooMan
 from dealsite.text.lazy import Text
 
 USERNAME_INPUT = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
-BROWSER_ZONE = gettext_lazy("That of my browser, or else of the site")
-SITES_LANGUAGE = gettext_lazy("That of the site")
 EITHER_CODE = gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
 
 
@@ -41,11 +39,21 @@ class CodeField(forms.CharField):
         super().__init__(label=gettext_lazy("Code"), max_length=40, widget=widget, help_text=help_text)
 
 
-def _email_field(**kwargs: Any) -> forms.CharField:
-    attrs = {"autocomplete": "email", "inputmode": "email", "autocapitalize": "none", "spellcheck": "false"}
-    return forms.CharField(
-        label=gettext_lazy("E-mail"), max_length=254, widget=forms.EmailInput(attrs=attrs), **kwargs
-    )
+class EmailField(forms.CharField):
+    """An e-mail address, which is kept as `normalise_email` writes it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {
+            "autocomplete": "email",
+            "inputmode": "email",
+            "autocapitalize": "none",
+            "spellcheck": "false",
+        }
+        widget = forms.EmailInput(attrs=attrs)
+        super().__init__(label=gettext_lazy("E-mail"), max_length=254, widget=widget, **kwargs)
+
+    def clean(self, value: Any) -> str:
+        return _checked(normalise_email, super().clean(value))
 
 
 def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField:
@@ -67,7 +75,7 @@ class SignUpForm(forms.Form):
         help_text=gettext_lazy("3 to 30 letters (a to z), digits, dots, dashes or underscores."),
         widget=forms.TextInput(attrs=USERNAME_INPUT),
     )
-    email = _email_field(
+    email = EmailField(
         help_text=gettext_lazy("For a new password, should you forget yours. We send a link to confirm it.")
     )
     password = _new_password_field()
@@ -77,9 +85,6 @@ class SignUpForm(forms.Form):
         text: str = self.cleaned_data["username"]
         _checked(normalise_username, text)
         return text
-
-    def clean_email(self) -> str:
-        return _checked(normalise_email, self.cleaned_data["email"])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -100,9 +105,11 @@ class PasskeyForm(forms.Form):
 
     passkey = forms.CharField(required=False, max_length=8_000, widget=UnkeptInput)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, needs_code: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not passkeys.are_possible():
+        if not needs_code:
+            del self.fields["code"]
+        if not needs_code or not second_factor.passkeys_are_possible():
             del self.fields["passkey"]
         elif self.data.get(self.add_prefix("passkey")):
             for field in self.fields.values():
@@ -135,12 +142,6 @@ class ReauthenticationForm(PasskeyForm):
     prefix = "proof"
     password = PasswordField(label=gettext_lazy("Your password"), autocomplete="current-password")
     code = CodeField()
-
-    def __init__(self, *args: Any, needs_code: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not needs_code:
-            del self.fields["code"]
-            self.fields.pop("passkey", None)
 
 
 class SignInAgainForm(SignInForm):
@@ -178,10 +179,7 @@ class PasswordForm(NewPasswordForm):
 
 
 class PasswordResetForm(forms.Form):
-    email = _email_field()
-
-    def clean_email(self) -> str:
-        return _checked(normalise_email, self.cleaned_data["email"])
+    email = EmailField()
 
 
 class ProfileForm(forms.Form):
@@ -191,7 +189,7 @@ class ProfileForm(forms.Form):
         help_text=gettext_lazy("Shown to you, and to our editors. Your user name stays as it is."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
     )
-    email = _email_field()
+    email = EmailField()
     timezone = forms.ChoiceField(
         label=gettext_lazy("Time zone"), required=False, help_text=gettext_lazy("Times are shown in it.")
     )
@@ -207,8 +205,11 @@ class ProfileForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["timezone"].choices = [("", BROWSER_ZONE), *locales.zone_choices()]  # type: ignore[attr-defined]
-        self.fields["language"].choices = [("", SITES_LANGUAGE), *settings.LANGUAGES]  # type: ignore[attr-defined]
+        self.fields["timezone"].choices = [  # type: ignore[attr-defined]
+            ("", _("That of my browser, or else of the site")),
+            *locales.zone_choices(),
+        ]
+        self.fields["language"].choices = [("", _("That of the site")), *settings.LANGUAGES]  # type: ignore[attr-defined]
 
     def clean_name(self) -> str:
         name = normalise(self.cleaned_data["name"])
@@ -216,12 +217,39 @@ class ProfileForm(forms.Form):
             raise ValidationError(_("A name has 1 to %(most)s characters.") % {"most": NAME_CHARACTERS})
         return name
 
-    def clean_email(self) -> str:
-        return _checked(normalise_email, self.cleaned_data["email"])
-
 
 class DeleteAccountForm(forms.Form):
     old_password = old_password_field()
+
+
+class SetUpTwoFactorForm(forms.Form):
+    """The first code of an app that has just been given its secret; `secret` is sealed."""
+
+    secret = forms.CharField(max_length=500, widget=forms.HiddenInput)
+    code = CodeField(gettext_lazy("The six digits that your app shows now."))
+    old_password = old_password_field()
+
+
+class TwoFactorForm(PasskeyForm):
+    """What a user is asked for before their second factor changes."""
+
+    old_password = old_password_field()
+    code = CodeField()
+
+
+class AddPasskeyForm(TwoFactorForm):
+    """The name of a new passkey, and what shows that the user may add one."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=NAME_CHARACTERS,
+        help_text=gettext_lazy("So that you know it again, by its device or password manager."),
+    )
+    field_order = ("name",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].required = True
 
 
 def _checked(normalised: Any, text: str) -> str:
@@ -253,31 +281,19 @@ def answer_form(
 ) -> HttpResponse:
     """Show a form, or do what a valid one asks for; `act` returns None where the form says what is wrong.
 
-    The errors in `refusals` are shown with the form.
+    The errors in `refusals` are shown beside the field that they are about, else above the form.
     """
-    if request.method != "POST":
-        return form_page(request, template, form, **context)
-    try:
-        response = act() if form.is_valid() else None
-    except refusals as error:
-        return refused_page(request, template, form, error, **context)
-    return response or form_page(request, template, form, 422, **context)
-
-
-def form_page(
-    request: HttpRequest, template: str, form: forms.Form, status: int = 200, **context: Any
-) -> HttpResponse:
-    """Return a page with a form on it."""
-    return render(request, template, {"form": form, **context}, status=status)
-
-
-def refused_page(
-    request: HttpRequest, template: str, form: forms.Form, error: DataError, **context: Any
-) -> HttpResponse:
-    """Return the page with an error of the data layer beside the field that it is about, else above the form."""
-    field = error.field if isinstance(error, AlreadyExists) else ""
-    form.add_error(field if field in form.fields else None, str(error))
-    response = form_page(request, template, form, error.status, **context)
-    if isinstance(error, TooManyRequests):
-        response["Retry-After"] = str(error.retry_after)
+    status, refused = 200, None
+    if request.method == "POST":
+        status = 422
+        try:
+            if form.is_valid() and (response := act()):
+                return response
+        except refusals as error:
+            status, refused = error.status, error
+            field = error.field if isinstance(error, AlreadyExists) else ""
+            form.add_error(field if field in form.fields else None, str(error))
+    response = render(request, template, {"form": form, **context}, status=status)
+    if isinstance(refused, TooManyRequests):
+        response["Retry-After"] = str(refused.retry_after)
     return response

@@ -75,7 +75,9 @@ def count_use(request: HttpRequest, what: str, *, now: datetime, own: str = "") 
 
     `own` is what is counted instead of the user or browser. 3 updates at most, none for what is counted in memory.
     """
-    subjects = {"": own or _own(request), "-network": _network(request), "-total": EVERYBODY}
+    # Where an unknown proxy hides networks, all would be counted as one.
+    network = "" if is_behind_unknown_proxy(request) else wide_network_of(client_address(request))
+    subjects = {"": own or _own(request), "-network": network, "-total": EVERYBODY}
     tries = [(name, subject) for name in _limits_of[what] if (subject := subjects[name.removeprefix(what)])]
     if what not in _in_memory:
         count(*tries, request=request, now=now)
@@ -132,11 +134,6 @@ def stranger(request: HttpRequest) -> Try:
     if is_behind_unknown_proxy(request):
         return "sign-in-unknown", EVERYBODY
     return "sign-in-address", network_of(client_address(request))
-
-
-def _network(request: HttpRequest) -> str:
-    """Return a visitor's network; '' where an unknown proxy hides it: all would be counted as one."""
-    return "" if is_behind_unknown_proxy(request) else wide_network_of(client_address(request))
 
 
 def _note(request: HttpRequest, name: str, username: str) -> None:

@@ -10,7 +10,8 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
-from dealsite.accounts import cookies, kept_form, locales
+from dealsite.accounts import cookies, locales
+from dealsite.accounts.decorators import kept_of
 from dealsite.accounts.locales import UserZone, zone_of
 from dealsite.accounts.requests import Anonymous, SiteRequest, Visit, warn_of_proxy
 from dealsite.accounts.security_log import BY_STATUS, note_refusal
@@ -33,10 +34,13 @@ class AccountMiddleware:
         request.user = user = SimpleLazyObject(visit.visitor)  # type: ignore[assignment]
         has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
         timezone.activate(UserZone(lambda: str(user.timezone)) if has_cookie else zone_of(""))
-        locales.activate((lambda: _language(request)) if has_cookie else None)
+        # A part's page says its language; else it is the user's, who has to be asked for.
+        of_page = request.headers.get("Page-Language", "")
+        locales.activate((lambda: of_page or request.user.preferences.language) if has_cookie else None)
         try:
             response = self.get_response(request)
-            _say_language(response)
+            if (language := locales.shown()) and response.get("Content-Type", "").startswith("text/html"):
+                response.headers.setdefault("Content-Language", language)
         finally:
             translation.deactivate()
         if response.status_code in BY_STATUS:
@@ -73,17 +77,5 @@ class AccountMiddleware:
         view = request.resolver_match.func if request.resolver_match else None
         htmx = getattr(request, "htmx", None)
         if request.method == "POST" and not htmx and getattr(view, "is_sent_again", False):
-            return error_page(request, exception, **kept_form.kept_of(request))
+            return error_page(request, exception, **kept_of(request))
         return None
-
-
-def _language(request: SiteRequest) -> str:
-    """Return the language of a part's page, which says it, or of the user, who has to be asked for."""
-    of_page = request.headers.get("Page-Language", "")
-    return of_page or request.user.preferences.language
-
-
-def _say_language(response: HttpResponse) -> None:
-    language = locales.shown()
-    if language and response.get("Content-Type", "").startswith("text/html"):
-        response.headers.setdefault("Content-Language", language)

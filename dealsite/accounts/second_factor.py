@@ -1,15 +1,20 @@
-"""The second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes for who has lost it.
+"""The second factor: codes of an authenticator app (TOTP, RFC 6238), recovery codes for who has lost it, and passkeys.
 
 Secrets are encrypted and recovery codes hashed under keys made from SECRET_KEY, so that a copy of the
 table alone signs nobody in. SECRET_KEY_FALLBACKS are tried, too; whoever signs in by one has their secret sealed again.
+
+A passkey (WebAuthn) signs for this site's name and origin only, after its device has asked who holds it: so it is both
+factors. What it signs is random, stands in a signed cookie of that browser for five minutes, and is good once.
 """
 
 import base64
 import hashlib
 import hmac
+import ipaddress
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 import pyotp
 import segno
@@ -18,16 +23,40 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.forms import Form
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from webauthn import (
+    generate_authentication_options,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.helpers import (
+    base64url_to_bytes,
+    bytes_to_base64url,
+    parse_authentication_credential_json,
+)
+from webauthn.helpers.exceptions import InvalidAuthenticationResponse, WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticationCredential,
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
 
-from dealsite.accounts import limits, passkeys
+from dealsite.accounts import cookies, limits, passwords
+from dealsite.accounts.cookies import Signed
+from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
-from dealsite.data.people import throttles, two_factor, users
-from dealsite.data.people.two_factor import FactorUse, TwoFactor
+from dealsite.data.people import passkeys, throttles, two_factor, users
+from dealsite.data.people.two_factor import FactorUse, Passkey, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, TooManyRequests
+from dealsite.data.table.ids import new_ulid
 
 DRIFT = 1  # steps of 30 seconds by which a clock may be off
 DIGITS = 6
@@ -40,6 +69,11 @@ MANY_CODES = gettext_lazy(
 )
 SALT = "dealsite.accounts.second_factor"
 PAGE = 100  # users that are looked at together
+LONGEST_ID = 1023  # bytes, as the standard has it
+MADE_BY = AuthenticatorSelectionCriteria(
+    resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
+)
+WRONG = (WebAuthnException, Conflict, ValueError, RecursionError)
 
 logger = structlog.get_logger(__name__)
 
@@ -54,11 +88,13 @@ def seal(username: str, secret: str) -> str:
     return _ciphers()[0].encrypt(f"{username}:{secret}".encode()).decode()
 
 
-def unseal(username: str, sealed: str, *, within: timedelta | None = None) -> str | None:
-    """Return the secret that was sealed for a user, at most so long ago; None for anything else."""
+def unseal(
+    username: str, sealed: str, *, within: timedelta | None = None, keys: int | None = None
+) -> str | None:
+    """Return the secret that was sealed for a user, at most so long ago, by the newest keys; None for anything else."""
     ttl = None if within is None else int(within.total_seconds())
     try:
-        owner, _, secret = MultiFernet(_ciphers()).decrypt(sealed, ttl).decode().partition(":")
+        owner, _, secret = MultiFernet(_ciphers()[:keys]).decrypt(sealed, ttl).decode().partition(":")
     except (InvalidToken, ValueError):
         return None
     return secret if owner == username else None
@@ -108,10 +144,11 @@ def step_of(secret: str, code: str, now: datetime) -> int | None:
     return None
 
 
-def new_recovery_codes() -> list[str]:
-    """Return ten codes of 40 bits, in digits, for every keyboard: 4029-1183-7765."""
+def new_recovery_codes(username: str) -> tuple[list[str], list[str]]:
+    """Return ten codes of 40 bits, in digits, for every keyboard: 4029-1183-7765; and their hashes."""
     numbers = [f"{secrets.randbelow(10**RECOVERY_DIGITS):0{RECOVERY_DIGITS}d}" for _ in range(RECOVERY_CODES)]
-    return ["-".join((text[:4], text[4:8], text[8:])) for text in numbers]
+    codes = ["-".join((text[:4], text[4:8], text[8:])) for text in numbers]
+    return codes, [recovery_hash(username, code) for code in codes]
 
 
 def recovery_hash(username: str, code: str, *, key: str = "") -> str:
@@ -123,6 +160,20 @@ def recovery_hash(username: str, code: str, *, key: str = "") -> str:
 def plain(code: str) -> str:
     """Return a code as typed without its spaces and dashes."""
     return "".join(c for c in code if c not in " -\u00a0\u2010\u2011\u2013")
+
+
+def is_proved(
+    request: UserRequest,
+    form: Form,
+    field: str = "old_password",
+    *,
+    use: Callable[[FactorUse], None] = two_factor.use,
+) -> bool:
+    """Tell whether a form holds the user's password and, where they have a factor, a code, or else a passkey."""
+    account = request.user.account
+    if not form.cleaned_data.get("passkey") and not passwords.is_confirmed(request, form, field):
+        return False
+    return not account.two_factor or passes(request, account, form, now=timezone.now(), use=use)
 
 
 def passes(
@@ -138,10 +189,9 @@ def passes(
     TooManyRequests after some tries. 1 get + 1 transaction, or `use`, and 2 updates that count the try.
     """
     # By the user, whatever the device: who knows the password could make as many devices as they like.
-    subject = user.username
-    by_user = (("code", subject), ("code-day", subject))
+    by_user = (("code", user.username), ("code-day", user.username))
     try:
-        tries = limits.count(*by_user, request=request, now=now, username=subject)
+        tries = limits.count(*by_user, request=request, now=now, username=user.username)
     except TooManyRequests as error:
         wait = {"time": throttles.in_words(error.retry_after)}
         raise TooManyRequests(MANY_CODES % wait, retry_after=error.retry_after) from error
@@ -156,7 +206,7 @@ def passes(
         use(_sealed_again(used, factor))
     except Conflict as error:
         if form.cleaned_data.get("passkey"):
-            passkeys.refuse(request, form, user.username, error)
+            _refuse(request, form, user.username, error)
         else:
             form.add_error("code", str(error))
         return False
@@ -169,7 +219,12 @@ def _use_of(
 ) -> FactorUse | None:
     """Return what uses up the code or passkey of a form; None if it is not right, which the form then says."""
     if form.cleaned_data.get("passkey"):
-        return passkeys.use_of(request, factor, form, now=now)
+        try:
+            credential = parse_authentication_credential_json(form.cleaned_data["passkey"])
+            return _use_of_passkey(request, credential, factor, now)
+        except WRONG as error:
+            _refuse(request, form, factor.username, error)
+            return None
     used = _found(user, factor, plain(form.cleaned_data["code"]), now)
     if used is None:
         note(request, "code_failed", username=user.username)
@@ -187,18 +242,9 @@ def _use_of(
 def _sealed_again(used: FactorUse, factor: TwoFactor) -> FactorUse:
     """Have what uses up a code or passkey also seal the app's secret under the newest key, if an older one did."""
     secret = unseal(factor.username, factor.secret)
-    if secret is None or _opens(factor.secret):
+    if secret is None or unseal(factor.username, factor.secret, keys=1):
         return used
     return two_factor.sealing(used, factor, seal(factor.username, secret))
-
-
-def _opens(sealed: str) -> bool:
-    """Tell whether the newest key of the site opens a secret."""
-    try:
-        _ciphers()[0].decrypt(sealed)
-    except InvalidToken:
-        return False
-    return True
 
 
 def _found(user: User, factor: TwoFactor, code: str, now: datetime) -> FactorUse | None:
@@ -224,3 +270,122 @@ def _ciphers() -> list[Fernet]:
 def _derived(key: str, use: str) -> bytes:
     """Return a key of 256 bits for one use, made from a key of the site."""
     return hmac.new(key.encode(), f"{SALT}.{use}".encode(), hashlib.sha256).digest()
+
+
+def _site_id() -> str:
+    """Return the host name that passkeys of this site are bound to."""
+    return urlsplit(settings.DEALSITE_URL).hostname or ""
+
+
+def passkeys_are_possible() -> bool:
+    """Tell whether the site has a name: browsers keep no passkeys for an IP address."""
+    try:
+        ipaddress.ip_address(_site_id())
+    except ValueError:
+        return True
+    return False
+
+
+def passkey_question() -> tuple[str, Signed]:
+    """Return what a browser needs to have something signed, in JSON, and what its cookie is to hold."""
+    options = generate_authentication_options(
+        rp_id=_site_id(), user_verification=UserVerificationRequirement.REQUIRED
+    )
+    return options_to_json(options), Signed("", bytes_to_base64url(options.challenge))
+
+
+def new_passkey_question(user: User, factor: TwoFactor | None, *, now: datetime) -> tuple[str, Signed]:
+    """Return what a browser needs to make a passkey, in JSON, and what its cookie is to hold."""
+    factor_id, others = (factor.id, factor.passkeys) if factor else (new_ulid(now), ())
+    options = generate_registration_options(
+        rp_id=_site_id(),
+        rp_name=settings.DEALSITE_NAME,
+        user_id=factor_id.encode(),
+        user_name=user.username,
+        user_display_name=user.name,
+        authenticator_selection=MADE_BY,
+        exclude_credentials=[
+            PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.credential)) for one in others
+        ],
+    )
+    signed = Signed(user.username, f"{bytes_to_base64url(options.challenge)}.{factor_id}")
+    return options_to_json(options), signed
+
+
+def made_passkey(
+    request: HttpRequest, user: User, answer: str, *, name: str, now: datetime
+) -> tuple[Passkey, str, str] | None:
+    """Return the passkey that a browser has made, with its factor's id and the challenge; None for anything else."""
+    asked = cookies.PASSKEY.read(request)
+    challenge, _, factor_id = asked.text.partition(".") if asked else ("", "", "")
+    try:
+        if asked is None or asked.username != user.username:
+            raise InvalidAuthenticationResponse("this browser was not asked for a new one")
+        verified = verify_registration_response(
+            credential=answer,
+            expected_challenge=base64url_to_bytes(challenge),
+            expected_rp_id=_site_id(),
+            expected_origin=settings.DEALSITE_URL,
+            require_user_verification=True,
+        )
+        if len(verified.credential_id) > LONGEST_ID:
+            raise InvalidAuthenticationResponse("its id is too long")
+    except WRONG as error:
+        note(request, "passkey_failed", username=user.username, detail=str(error)[:100])
+        return None
+    credential, public_key = (
+        bytes_to_base64url(part) for part in (verified.credential_id, verified.credential_public_key)
+    )
+    passkey = Passkey(new_ulid(now), name, credential, public_key, verified.sign_count)
+    return passkey, factor_id, challenge
+
+
+def user_of_passkey(request: HttpRequest, form: Form, now: datetime) -> User | None:
+    """Return the user whose passkey has signed, else say so in the form; TooManyRequests.
+
+    1 get + 1 batch get + 1 transaction, and 2 updates that count the try.
+    """
+    tries = limits.count(limits.stranger(request), request=request, now=now)
+    username = ""
+    try:
+        credential = parse_authentication_credential_json(form.cleaned_data["passkey"])
+        found = passkeys.find((credential.response.user_handle or b"").decode("ascii"))
+        if found is None:
+            raise InvalidAuthenticationResponse("it is nobody's")
+        username = found[0].username
+        two_factor.use(_use_of_passkey(request, credential, found[1], now))
+    except WRONG as error:
+        _refuse(request, form, username, error)
+        return None
+    tries.succeeded()
+    return found[0]
+
+
+def _use_of_passkey(
+    request: HttpRequest, credential: AuthenticationCredential, factor: TwoFactor, now: datetime
+) -> FactorUse:
+    """Check what a passkey has signed, and return what uses it up; one of WRONG."""
+    asked, handle = cookies.PASSKEY.read(request), credential.response.user_handle
+    if asked is None:
+        raise InvalidAuthenticationResponse("this browser was not asked")
+    passkey = next((one for one in factor.passkeys if one.credential == credential.id), None)
+    if passkey is None or handle not in (None, factor.id.encode()):
+        raise InvalidAuthenticationResponse("it is not this user's")
+    verified = verify_authentication_response(
+        credential=credential,
+        expected_challenge=base64url_to_bytes(asked.text),
+        expected_rp_id=_site_id(),
+        expected_origin=settings.DEALSITE_URL,
+        credential_public_key=base64url_to_bytes(passkey.public_key),
+        credential_current_sign_count=0,  # compared below, once the signature is known to be good
+        require_user_verification=True,
+    )
+    count = verified.new_sign_count
+    if (count or passkey.sign_count) and count <= passkey.sign_count:
+        raise InvalidAuthenticationResponse("it has counted backwards: there may be a copy of it")
+    return passkeys.by_passkey(factor, passkey, sign_count=count, challenge=asked.text, now=now)
+
+
+def _refuse(request: HttpRequest, form: Form, username: str, error: Exception) -> None:
+    note(request, "passkey_failed", username=username, detail=str(error)[:100])
+    form.add_error(None, _("This passkey did not work. Try again, or sign in another way."))

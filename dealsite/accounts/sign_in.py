@@ -1,8 +1,9 @@
-"""Making an account, signing in and out."""
+"""Making an account, signing in and out, and what other parts of the site do when somebody signs in."""
 
 import secrets
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,12 +17,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import after_sign_in, cookies, first_admin, limits, passkeys, passwords, second_factor
-from dealsite.accounts.after_sign_in import PendingAction, pending_action_of
-from dealsite.accounts.destinations import destination
+from dealsite.accounts import cookies, limits, passwords, second_factor
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
-from dealsite.accounts.requests import SiteRequest, client_address, is_behind_unknown_proxy
+from dealsite.accounts.requests import SiteRequest, asks_from_here, client_address, destination
 from dealsite.accounts.security_log import note
 from dealsite.data.jobs import site_switch
 from dealsite.data.names import normalise_sign_in_name
@@ -29,12 +28,32 @@ from dealsite.data.people import devices, sessions, users
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests
+from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests, Unavailable
 from dealsite.data.table.ids import hash_of, new_ulid
 from dealsite.web.pages import CLOSED, action, open_while, page
 
 # How somebody signed in, for the security log
 SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second step", "passkey"
+
+
+class PendingAction(Protocol):
+    """What a visitor wanted to do before they were asked to sign in; as text it is what stands in an address."""
+
+    def carry_out(self, request: HttpRequest, username: str, *, now: datetime) -> None:
+        """Do it now, and say so; the sign-in stands, whatever becomes of it."""
+
+
+_readers: list[Callable[[HttpRequest], PendingAction | None]] = []
+_steps: list[Callable[..., None]] = []
+_admin_seen = {"is_there": False}
+
+
+def after_sign_in(
+    *, pending_action: Callable[[HttpRequest], PendingAction | None], step: Callable[..., None]
+) -> None:
+    """Have pending actions read from requests by a function, and a step follow each sign-in; it never raises."""
+    _readers.append(pending_action)
+    _steps.append(step)
 
 
 @page("none")
@@ -43,12 +62,8 @@ SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second s
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Make an account and sign in to it."""
     now = timezone.now()
-    form = (
-        SignUpForm(request.POST)
-        if request.method == "POST"
-        else SignUpForm(initial={"registration": new_ulid(now)})
-    )
-    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
+    form = SignUpForm(request.POST or None, initial={"registration": new_ulid(now)})
+    context = _leads_on(request)
 
     def create() -> HttpResponse | None:
         data = form.cleaned_data
@@ -65,16 +80,10 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         if settings.DEALSITE_SENDS_MAIL:
             link_sent = _("We have sent a link to %(email)s: follow it to confirm the address.")
             messages.info(request, link_sent % {"email": user.pending_email})
-        return enter(request, user, context["next"], how=SIGN_UP, now=now, pending=context["pending"])
+        return enter(request, user, context, how=SIGN_UP, now=now)
 
-    return answer_form(
-        request,
-        "accounts/sign_up.html",
-        form,
-        create,
-        refusals=(TooManyRequests, AlreadyExists, Invalid),
-        **context,
-    )
+    refusals = (TooManyRequests, AlreadyExists, Invalid)
+    return answer_form(request, "accounts/sign_up.html", form, create, refusals=refusals, **context)
 
 
 @page("1 scan + 1 batch get")
@@ -84,8 +93,8 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a user name or e-mail address and a password, or a passkey alone."""
     form = SignInForm(request.POST or None)
-    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
-    context["lacks_admin"] = request.method != "POST" and first_admin.is_missing(request)
+    context = _leads_on(request)
+    context["lacks_admin"] = request.method != "POST" and _lacks_admin(request)
     if request.method != "POST" and context["pending"] and request.user.is_authenticated:
         return HttpResponseRedirect(context["next"])  # where they do it themselves: nothing is done by a link
 
@@ -95,8 +104,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         if user is None:
             return None
         if form.by_passkey:
-            return enter(request, user, context["next"], how=PASSKEY, now=now, pending=context["pending"])
-        return go_on(request, user, context["next"], now=now, pending=context["pending"])
+            return enter(request, user, context, how=PASSKEY, now=now)
+        return go_on(request, user, context, now=now)
 
     return answer_form(request, "accounts/sign_in.html", form, go, **context)
 
@@ -108,11 +117,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def sign_in_code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in: a code or passkey. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
-    context: dict[str, Any] = {"next": destination(request), "pending": pending_action_of(request)}
+    context = _leads_on(request)
     user = half_signed_in(cookies.HALF.read(request))
     if user is None:
         messages.info(request, _("Please enter your password first."))
-        response = HttpResponseRedirect(_address("sign_in", context["next"], context["pending"]))
+        response = HttpResponseRedirect(page_address("sign_in", context["next"], context["pending"]))
         cookies.HALF.forget(response)
         return response
 
@@ -120,7 +129,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         now = timezone.now()
         if not second_factor.passes(request, user, form, now=now):
             return None
-        return enter(request, user, context["next"], how=CODE, now=now, pending=context["pending"])
+        return enter(request, user, context, how=CODE, now=now)
 
     return answer_form(request, "accounts/sign_in_code.html", form, go, **context)
 
@@ -145,11 +154,11 @@ def user_of_form(request: HttpRequest, form: SignInForm, *, now: datetime) -> Us
 
     1 hash for a password, be there such a user or not.
     """
-    user = (
-        passkeys.user_of(request, form, now=now) if form.by_passkey else _user_of_password(request, form, now)
-    )
-    if user and user.suspended_at:
-        form.add_error(None, _suspended())
+    find = second_factor.user_of_passkey if form.by_passkey else _user_of_password
+    user = find(request, form, now)
+    if user and user.suspended_at:  # said to who has shown that it is they, and to nobody else
+        words = _("This account is suspended. Ask an admin of %(site)s about it.")
+        form.add_error(None, words % {"site": settings.DEALSITE_NAME})
         return None
     return user
 
@@ -169,19 +178,11 @@ def _user_of_password(request: HttpRequest, form: SignInForm, now: datetime) -> 
     return user
 
 
-def _suspended() -> str:
-    """Return what a suspended user is told once they have shown who they are, and nobody else."""
-    words = _("This account is suspended. Ask an admin of %(site)s about it.")
-    return words % {"site": settings.DEALSITE_NAME}
-
-
-def go_on(
-    request: HttpRequest, user: User, to: str, *, now: datetime, pending: PendingAction | None = None
-) -> HttpResponse:
+def go_on(request: HttpRequest, user: User, leads_on: Mapping[str, Any], *, now: datetime) -> HttpResponse:
     """Start a session for a user who gave their password, or ask for a code where they have a second factor."""
     if not user.two_factor:
-        return enter(request, user, to, now=now, pending=pending)
-    response = HttpResponseRedirect(_address("sign_in_code", to, pending))
+        return enter(request, user, leads_on, how=PASSWORD, now=now)
+    response = HttpResponseRedirect(page_address("sign_in_code", leads_on["next"], leads_on.get("pending")))
     cookies.HALF.set(response, half_of(user))
     return response
 
@@ -194,25 +195,39 @@ def half_of(user: User) -> cookies.Signed:
 
 def half_signed_in(half: cookies.Signed | None) -> User | None:
     """Return the user who has given their password and is to give a code; None for nobody. No call or 1 get."""
-    user = users.find(half.username) if half and "@" not in half.username else None
-    if half is None or user is None or not user.two_factor or user.suspended_at:
+    user = cookies.user_of(half)
+    if half is None or user is None or not user.two_factor:
         return None
     return user if constant_time_compare(half.text, half_of(user).text) else None
 
 
-def _address(name: str, to: str, pending: PendingAction | None) -> str:
-    """Return a sign-in page's address that leads on to where the visitor was going."""
-    return f"{reverse(name)}?{urlencode({'next': to} | ({'then': str(pending)} if pending else {}))}"
+def page_address(name: str, to: str, then: object = None) -> str:
+    """Return the address of a page that leads on to another, and to what the visitor wanted to do there."""
+    query = {"next": to} | (
+        {"then": str(then)} if then else {}
+    )  # whether it may lead there is judged when it does
+    return f"{reverse(name)}?{urlencode(query)}" if to else reverse(name)
+
+
+def _leads_on(request: HttpRequest) -> dict[str, Any]:
+    """Return what pages pass on until somebody is signed in: the `next` page, and the action that is `pending`."""
+    pending = next((action for read in _readers if (action := read(request))), None)
+    return {"next": destination(request), "pending": pending}
+
+
+def _lacks_admin(request: HttpRequest) -> bool:
+    """Tell whoever asks from this machine that nobody is an admin. 1 scan + 1 batch get until somebody is."""
+    if _admin_seen["is_there"] or not asks_from_here(request):
+        return False
+    try:
+        _admin_seen["is_there"] = not users.lacks_admin()
+    except Unavailable:  # the page itself needs no table
+        return False
+    return not _admin_seen["is_there"]
 
 
 def enter(
-    request: HttpRequest,
-    user: User,
-    to: str,
-    *,
-    how: str = PASSWORD,
-    now: datetime,
-    pending: PendingAction | None = None,
+    request: HttpRequest, user: User, leads_on: Mapping[str, Any], *, how: str, now: datetime
 ) -> HttpResponse:
     """Start a session and redirect. 1 put + 1 delete, on a new device 1 update and a transaction in place of the put.
 
@@ -220,17 +235,17 @@ def enter(
     transaction. Their cart is merged: 1 query + 1 get + 1 transaction.
     """
     _, *begun = begin(request, user, how=how, now=now)
+    pending: PendingAction | None = leads_on.get("pending")
     if pending and site_switch.of_process.current().is_open:
         pending.carry_out(request, user.username, now=now)
-    response = HttpResponseRedirect(to)
-    after_sign_in.follow_up(request, response, user.username, now=now)
+    response = HttpResponseRedirect(leads_on["next"])
+    for step in _steps:
+        step(request, response, user.username, now=now)
     give_cookies(response, user.username, *begun)
     return response
 
 
-def begin(
-    request: HttpRequest, user: User, *, how: str = PASSWORD, now: datetime
-) -> tuple[Session, str, str]:
+def begin(request: HttpRequest, user: User, *, how: str, now: datetime) -> tuple[Session, str, str]:
     """Start a session under a new key and end the one this browser had; return it, its key and its device's number.
 
     Who signs in on a device that is not known is told by mail.
@@ -254,7 +269,7 @@ def give_cookies(response: HttpResponse, username: str, key: str, device: str) -
     """Give the browser the session that was begun, and what tells its device; '' for one that is not known."""
     cookies.set_session(response, username, key)
     if device:
-        cookies.set_device(response, username, device)
+        cookies.DEVICE.set(response, cookies.Signed(username, device))
     cookies.HALF.forget(response)
 
 
@@ -266,5 +281,5 @@ def _count(request: HttpRequest, name: str, user: User | None, now: datetime) ->
         return limits.count(("sign-in-device", device), ("sign-in-devices", username), **about)
     subject = username or normalise_sign_in_name(name)
     address = limits.stranger(request)
-    of_both = [] if is_behind_unknown_proxy(request) else [("sign-in", f"{subject} {address[1]}")]
+    of_both = [("sign-in", f"{subject} {address[1]}")] if address[0] == "sign-in-address" else []
     return limits.count(address, *of_both, ("sign-in-name", subject), **about)

@@ -1,29 +1,30 @@
-"""Two-factor sign-in in the account: turning it on and off, and its recovery codes."""
+"""Two-factor sign-in in the account: its app, recovery codes and passkeys."""
 
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite.accounts import cookies, passkeys, second_factor
-from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.destinations import destination
-from dealsite.accounts.factor_forms import SetUpTwoFactorForm, TwoFactorForm
-from dealsite.accounts.forms import PasskeyForm, answer_form, form_page
-from dealsite.accounts.password import is_confirmed
-from dealsite.accounts.requests import SignedIn, UserRequest
+from dealsite.accounts import cookies, second_factor
+from dealsite.accounts.decorators import fresh, is_required, signed_in
+from dealsite.accounts.forms import AddPasskeyForm, SetUpTwoFactorForm, TwoFactorForm, answer_form
+from dealsite.accounts.passwords import is_confirmed
+from dealsite.accounts.requests import UserRequest, destination, device_name
+from dealsite.accounts.second_factor import is_proved, new_recovery_codes
 from dealsite.accounts.security_log import note
+from dealsite.data.entities.people import NAME_CHARACTERS
+from dealsite.data.people import passkeys as stored_passkeys
 from dealsite.data.people import two_factor as stored
-from dealsite.data.people.two_factor import FactorUse
-from dealsite.data.table.errors import Conflict, Forbidden, TooManyRequests
-from dealsite.web.pages import page
+from dealsite.data.people.two_factor import FactorUse, TwoFactor
+from dealsite.data.table.errors import Conflict, Forbidden, NotFound, TooManyRequests
+from dealsite.web.pages import CLOSED, action, open_while, page, part
 
 
 @page("1 get", seen_by="admin")
@@ -31,10 +32,7 @@ from dealsite.web.pages import page
 @require_safe
 def two_factor(request: UserRequest) -> HttpResponse:
     """Show whether signing in asks for a code, and how many recovery codes are left. 1 get."""
-    user = request.user
-    factor = stored.get(user.username) if user.account.two_factor else None
-    context = {"factor": factor, "is_required": is_required(user), "is_possible": passkeys.are_possible()}
-    return render(request, "accounts/two_factor.html", context)
+    return render(request, "accounts/two_factor.html", _context(request) | {"factor": _factor_of(request)})
 
 
 @page("none")
@@ -54,7 +52,7 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
         if request.method == "POST":
             messages.warning(request, _("This page was open for too long. Please scan the new code."))
         shown = _secret_shown(request, second_factor.new_secret())
-        return form_page(request, template, SetUpTwoFactorForm(), **shown)
+        return render(request, template, shown | {"form": SetUpTwoFactorForm()})
 
     def turn_on() -> HttpResponse | None:
         if not is_confirmed(request, form):
@@ -74,10 +72,10 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
                 request, _("Codes of your app sign you in, too. You are signed out everywhere else.")
             )
             return HttpResponseRedirect(reverse("two_factor"))
-        codes, hashes = new_codes(user)
+        codes, hashes = new_recovery_codes(user.username)
         stored.turn_on(user.account, secret=sealed, recovery=hashes, step=step, key=key, now=now)
         note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in on")
-        return codes_page(request, codes, is_new=True)
+        return _codes_page(request, codes, is_new=True)
 
     shown = _secret_shown(request, secret)
     return answer_form(request, template, form, turn_on, refusals=(TooManyRequests, Conflict), **shown)
@@ -89,17 +87,14 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
 def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     """Make new recovery codes, by password and code, and show them once; the old ones are void."""
     user = request.user
-    codes: list[str] = []
 
-    def renew(used: FactorUse) -> None:
-        codes[:], hashes = new_codes(user)
+    def renew(used: FactorUse) -> HttpResponse:
+        codes, hashes = new_recovery_codes(user.username)
         stored.renew_recovery_codes(user.account, used, recovery=hashes, now=timezone.now())
-
-    def done() -> HttpResponse:
         note(request, "factor_changed", username=user.username, detail="made new recovery codes")
-        return codes_page(request, codes)
+        return _codes_page(request, codes)
 
-    return _by_code(request, "accounts/renew_recovery_codes.html", renew, done)
+    return _by_code(request, "accounts/renew_recovery_codes.html", renew)
 
 
 @page("none", seen_by="admin")
@@ -111,71 +106,140 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     if is_required(user):
         raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
 
-    def turn_off(used: FactorUse) -> None:
+    def turn_off(used: FactorUse) -> HttpResponse:
         key = cookies.session_key(request)
         stored.turn_off(user.account, by=user.username, used=used, key=key, now=timezone.now())
-
-    def done() -> HttpResponse:
         note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in off")
         messages.success(request, _("Two-factor sign-in is off. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("two_factor"))
 
-    return _by_code(request, "accounts/turn_off_two_factor.html", turn_off, done)
+    return _by_code(request, "accounts/turn_off_two_factor.html", turn_off)
+
+
+@part("none")
+@open_while(*CLOSED)
+@never_cache
+@require_safe
+def passkey_options(request: HttpRequest) -> HttpResponse:
+    """Return what a browser needs to have a passkey sign; what it answers is taken once, and from this browser."""
+    options, signed = second_factor.passkey_question()
+    response = HttpResponse(options, content_type="application/json")
+    cookies.PASSKEY.set(response, signed)
+    return response
+
+
+@page("none")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_passkey(request: UserRequest) -> HttpResponse:
+    """Add a passkey in two steps: name and password, to which the browser is asked for a passkey, then that."""
+    account, now = request.user.account, timezone.now()
+    initial = {"name": device_name(request.headers.get("User-Agent", ""))}
+    needs_code = bool(account.two_factor)
+    form = AddPasskeyForm(request.POST or None, needs_code=needs_code, initial=initial)
+    context = _context(request)
+
+    def ask() -> HttpResponse | None:
+        if not is_proved(request, form):
+            return None
+        options, signed = second_factor.new_passkey_question(account, _factor_of(request), now=now)
+        shown = context | {"options": options, "name": form.cleaned_data["name"]}
+        response = render(request, "accounts/add_passkey.html", shown)
+        cookies.PASSKEY.set(response, signed)
+        return response
+
+    if "made" in request.POST:
+        return _add(request, context["next"])
+    return answer_form(
+        request, "accounts/add_passkey.html", form, ask, refusals=(TooManyRequests, Conflict), **context
+    )
+
+
+def _add(request: UserRequest, to: str) -> HttpResponse:
+    """Store the passkey that a browser has made, and show the recovery codes if it is the first factor."""
+    user, now = request.user, timezone.now()
+    name = request.POST.get("name", "").strip()[:NAME_CHARACTERS] or _("Passkey")
+    made = second_factor.made_passkey(request, user.account, request.POST["made"], name=name, now=now)
+    if made is None:
+        messages.error(request, _("The passkey could not be added. Try again."))
+        return HttpResponseRedirect(reverse("add_passkey"))
+    passkey, factor_id, challenge = made
+    codes, hashes = new_recovery_codes(user.username)
+    known = _factor_of(request)
+    factor = known or TwoFactor(user.username, factor_id, "", frozenset(hashes))
+    key = cookies.session_key(request)
+    stored_passkeys.add(user.account, factor, passkey, challenge=challenge, key=key, now=now)
+    note(request, "factor_changed", username=user.username, detail="added a passkey")
+    if known is None:
+        return _codes_page(request, codes, is_new=True)
+    messages.success(request, _("The passkey is added. You are signed out everywhere else."))
+    return HttpResponseRedirect(to)
+
+
+@action
+@signed_in
+@fresh
+@require_POST
+def remove_passkey(request: UserRequest) -> HttpResponse:
+    """Remove a passkey. Without it and without an app two-factor sign-in is off, unless the site asks for it."""
+    user, key, now = request.user, cookies.session_key(request), timezone.now()
+    factor = _factor_of(request)
+    wanted = request.POST.get("passkey_id", "")
+    passkey = next((one for one in factor.passkeys if one.id == wanted), None) if factor else None
+    if factor is None or passkey is None:
+        raise NotFound(_("There is no such passkey."))
+    if factor.secret or len(factor.passkeys) > 1:
+        stored_passkeys.remove(user.account, factor, passkey, key=key, now=now)
+    elif is_required(user):
+        raise Forbidden(_("This site asks you for two-factor sign-in: add another passkey or an app first."))
+    else:
+        stored.turn_off(user.account, by=user.username, key=key, now=now)
+    note(request, "factor_changed", username=user.username, detail="removed a passkey")
+    messages.success(request, _("The passkey is removed. You are signed out everywhere else."))
+    return HttpResponseRedirect(reverse("two_factor"))
 
 
 def _by_code(
-    request: UserRequest, template: str, use: Callable[[FactorUse], None], done: Callable[[], HttpResponse]
+    request: UserRequest, template: str, change: Callable[[FactorUse], HttpResponse]
 ) -> HttpResponse:
-    """Use a code, or passkey, of a user who gives their password, too; ask for them until they do."""
-    account = request.user.account
-    if not account.two_factor:
+    """Use a code, or passkey, of a user who gives their password, too, for a change; ask for them until they do."""
+    if not request.user.account.two_factor:
         return HttpResponseRedirect(reverse("two_factor"))
-    form = TwoFactorForm(request.POST or None)
+    form, answers = TwoFactorForm(request.POST or None), list[HttpResponse]()
 
     def confirm() -> HttpResponse | None:
-        return done() if is_proved(request, form, use=use) else None
+        is_changed = is_proved(request, form, use=lambda used: answers.append(change(used)))
+        return answers[0] if is_changed else None
 
     return answer_form(request, template, form, confirm, refusals=(TooManyRequests, Conflict))
-
-
-def is_proved(
-    request: UserRequest, form: PasskeyForm, *, use: Callable[[FactorUse], None] = stored.use
-) -> bool:
-    """Tell whether a form holds the user's password and, where they have a factor, a code, or else a passkey."""
-    if not form.by_passkey and not is_confirmed(request, form):
-        return False
-    account = request.user.account
-    now = timezone.now()
-    return not account.two_factor or second_factor.passes(request, account, form, now=now, use=use)
-
-
-def new_codes(user: SignedIn) -> tuple[list[str], list[str]]:
-    """Return new recovery codes, and their hashes."""
-    codes = second_factor.new_recovery_codes()
-    return codes, [second_factor.recovery_hash(user.username, code) for code in codes]
 
 
 def _secret_shown(request: UserRequest, secret: str) -> dict[str, Any]:
     """Return what the page shows of a secret: as a picture, as text, as a link, and sealed for the form."""
     user = request.user
-    return {
+    return _context(request) | {
         "qr_code": second_factor.qr_code(user.username, secret),
         "groups": [secret[first : first + 4] for first in range(0, len(secret), 4)],
         "address": second_factor.address(user.username, secret),
         "sealed": second_factor.seal(user.username, secret),
-        "next": destination(request, reverse("two_factor")),
-        "is_required": is_required(user),
-        "is_possible": passkeys.are_possible(),
     }
 
 
-def codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
+def _codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
     """Show recovery codes, once."""
-    to = destination(request, reverse("two_factor"))
-    context = {"codes": codes, "is_new": is_new, "next": to}
+    context = _context(request) | {"codes": codes, "is_new": is_new}
     return render(request, "accounts/recovery_codes.html", context)
 
 
-def is_required(user: SignedIn) -> bool:
-    """Tell whether the site asks a user for a second factor."""
-    return bool(settings.DEALSITE_REQUIRE_TWO_FACTOR and user.roles)
+def _context(request: UserRequest) -> dict[str, Any]:
+    """Return what several of these pages show: where they lead to, and what is asked for and possible here."""
+    return {
+        "next": destination(request, reverse("two_factor")),
+        "is_required": is_required(request.user),
+        "is_possible": second_factor.passkeys_are_possible(),
+    }
+
+
+def _factor_of(request: UserRequest) -> TwoFactor | None:
+    """Return the user's second factor. No call or 1 get."""
+    return stored.get(request.user.username) if request.user.account.two_factor else None

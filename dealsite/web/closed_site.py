@@ -10,7 +10,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dealsite.accounts import kept_form, locales
+from dealsite.accounts import locales
+from dealsite.accounts.decorators import kept_of
 from dealsite.accounts.requests import Anonymous, SiteRequest
 from dealsite.data.entities.operations import COPY, READ_ONLY
 from dealsite.data.jobs import site_switch
@@ -64,7 +65,7 @@ def closed_page(request: SiteRequest, view: Callable[..., Any], switch: SiteSwit
     context: dict[str, Any] = {"switch": switch}
     is_form = request.method == "POST" and not request.htmx  # a part's form still stands on its page
     if is_form and (not getattr(view, "csrf_exempt", False) or is_from_this_site(request)):
-        context |= kept_form.kept_of(request, without_secrets=True)
+        context |= kept_of(request, without_secrets=True)
     response = render(request, "closed.html", context, status=503)
     response["Retry-After"], response["Cache-Control"] = RETRY_SECONDS, "no-store"
     response._has_been_logged = True  # type: ignore[attr-defined]  # it is meant so

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dealsite.accounts.requests import asks_from_here, proxies_of
+from dealsite.accounts.requests import asks_from_here, forwarded_for
 from dealsite.web import readiness
 from dealsite.web.pages import CLOSED, feed, open_while
 
@@ -37,7 +37,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     if may_see_details(request):
         answer |= {"meaning": readiness.REASONS[state.reason]} if state.reason else {}
         answer |= {"degraded": {name: readiness.WARNINGS[name] for name in state.degraded}, **state.details}
-        answer["caller"] = {"scheme": request.scheme, "proxies": proxies_of(request)}
+        answer["caller"] = {"scheme": request.scheme, "proxies": len(forwarded_for(request))}
     response = JsonResponse(answer, status=503 if state.reason else 200)
     if state.reason:
         response["Retry-After"] = RETRY_SECONDS

@@ -15,7 +15,7 @@ from dealsite.accounts import limits
 from dealsite.accounts.email_links import CONFIRM_WITHIN, TAKE_BACK_WITHIN, confirmation_path, take_back_path
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
-from dealsite.accounts.sessions import device_name
+from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.payment.order_payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
 from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED

@@ -19,9 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.destinations import destination
-from dealsite.accounts.forms import form_page
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.requests import UserRequest, destination
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
 from dealsite.data.jobs import site_switch
@@ -99,7 +97,8 @@ def finish_card(request: UserRequest) -> HttpResponse:
         except CardRefused as error:
             form.add_error("number", str(error))
     status = 422 if form.errors else 200
-    return form_page(request, "shopping/my/card_number.html", form, status, next=_next(request))
+    context = {"form": form, "next": _next(request)}
+    return render(request, "shopping/my/card_number.html", context, status=status)
 
 
 @action

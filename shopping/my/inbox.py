@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.destinations import destination
-from dealsite.accounts.requests import SiteRequest, UserRequest
+from dealsite.accounts.requests import SiteRequest, UserRequest, destination
 from dealsite.data.jobs import site_switch
 from dealsite.data.people import messages
 from dealsite.data.table.errors import BadCursor, DataError

@@ -13,8 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.destinations import destination
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.requests import UserRequest, destination
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.relations import RelationEntry

@@ -16,8 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.destinations import destination
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.requests import UserRequest, destination
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.payment import payment_actions, payment_lists
 from dealsite.data.commerce.payments import FAILED, PENDING, SCHEDULED, Payment

@@ -15,8 +15,7 @@ from django_htmx.http import trigger_client_event
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import to_sign_in
-from dealsite.accounts.destinations import destination
-from dealsite.accounts.requests import SiteRequest
+from dealsite.accounts.requests import SiteRequest, destination
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.display_names import brand_names, category_names

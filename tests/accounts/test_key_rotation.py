@@ -16,7 +16,7 @@ from django.utils import timezone
 from cms.shared import pictures
 from dealsite import environment
 from dealsite.accounts import cookies, email_links, passwords, second_factor
-from dealsite.accounts.checks_two_factor import secrets_open
+from dealsite.accounts.checks import secrets_open
 from dealsite.accounts.sign_in import half_of, half_signed_in
 from dealsite.data.jobs import command_runs
 from dealsite.data.people import two_factor, users

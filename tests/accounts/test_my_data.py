@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts.my_data import STAYS
+from dealsite.accounts.account import STAYS
 from dealsite.data.catalogue import relations
 from dealsite.data.editing import audit
 from dealsite.data.entities.chart import ENTITIES

@@ -15,7 +15,7 @@ from django.conf import settings as site_settings
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import password, passwords, second_factor
+from dealsite.accounts import email_links, passwords, second_factor
 from dealsite.data import table
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people.users import User
@@ -140,7 +140,7 @@ def test_what_is_secret_stands_in_no_line_and_no_row(
     planted.values |= {address, address.rstrip("/").rpartition("/")[2]}
     for broken in (fails, away):
         with monkeypatch.context() as patch:
-            patch.setattr(password, "_user_of", broken)
+            patch.setattr(email_links, "_resetting_user", broken)
             assert browser.get(address).status_code in (500, 503)
     other = Client()
     see(other.get(address))

@@ -13,8 +13,7 @@ from django.urls import get_resolver, path
 from django.utils import timezone
 
 from dealsite.accounts import passwords, second_factor
-from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts.decorators import fresh, signed_in
 from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.users import User
 from tests.accounts.conftest import PASSWORD, sign_in

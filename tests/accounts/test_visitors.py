@@ -16,8 +16,7 @@ from django.utils import timezone
 from django.views.decorators.cache import cache_control
 
 from dealsite.accounts.decorators import role, signed_in
-from dealsite.accounts.requests import client_address, network_of
-from dealsite.accounts.sessions import device_name
+from dealsite.accounts.requests import client_address, device_name, network_of
 from dealsite.data import keys, table
 from dealsite.data.people import profiles, sessions, users
 from dealsite.data.people.users import User

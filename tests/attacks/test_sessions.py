@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import cookies, passwords
-from dealsite.accounts.destinations import is_safe
+from dealsite.accounts.requests import is_safe
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people import sessions, users
 from dealsite.data.table.ids import hash_of

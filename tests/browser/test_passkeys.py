@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite.accounts import reauthentication
+from dealsite.accounts import decorators
 from dealsite.data.people import two_factor, users
 from tests.browser.conftest import PASSWORD, make_user, sign_in_by_form
 from tests.browser.flaws import flaws
@@ -77,7 +77,7 @@ def test_a_passkey_is_added_and_signs_in_and_confirms(visitor: Page, monkeypatch
     page.get_by_role("button", name="Use a passkey instead").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("ada")
 
-    monkeypatch.setattr(reauthentication, "FRESH", timedelta(0))
+    monkeypatch.setattr(decorators, "FRESH", timedelta(0))
     page.goto("/cms/users/zoe/")
     page.get_by_role("button", name="Give the role editor").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Is it you?")

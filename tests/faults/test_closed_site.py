@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.accounts.kept_form import SECRETS
+from dealsite.accounts.decorators import SECRETS
 from dealsite.data.entities.operations import SwitchState
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.accounts import first_admin, passwords
+from dealsite.accounts import passwords, sign_in
 from dealsite.data import keys, table
 from dealsite.data.catalogue import categories, deals
 from dealsite.data.integrity import checks
@@ -197,7 +197,7 @@ def test_a_category_that_was_lost_is_not_made_anew_without_its_deals(setup_site:
 @pytest.fixture
 def new_site(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> None:
     categories.create_all()
-    monkeypatch.setattr(first_admin, "_seen", {"is_there": False})
+    monkeypatch.setattr(sign_in, "_admin_seen", {"is_there": False})
 
 
 NOBODY_YET = "Nobody can administer this site yet."

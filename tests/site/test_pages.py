@@ -15,9 +15,8 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from dealsite import middleware
-from dealsite.accounts import first_admin
-from dealsite.accounts.decorators import role, sent_again, signed_in
-from dealsite.accounts.reauthentication import fresh
+from dealsite.accounts import sign_in
+from dealsite.accounts.decorators import fresh, role, sent_again, signed_in
 from dealsite.data import table
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.display_names import brand_names, category_names
@@ -54,7 +53,7 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def site(content: Content, engine: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Content:
     """That site, its names of brands and categories already read, and nothing known of its admins."""
-    monkeypatch.setitem(first_admin._seen, "is_there", False)
+    monkeypatch.setitem(sign_in._admin_seen, "is_there", False)
     content.use(settings)
     page_cache.forget()
     category_names.forget()
