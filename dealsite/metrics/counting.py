@@ -21,7 +21,7 @@ from dealsite.data import table
 from dealsite.data.table.meters import Call
 from dealsite.metrics import chart
 from dealsite.metrics.chart import Kind, Metric, Source
-from dealsite.processes.slots import first_free
+from dealsite.processes.shared_files import first_free
 
 FOLDER = "metrics"  # in the data folder
 MOST = 99  # processes of a part on a machine

@@ -15,7 +15,7 @@ from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from dealsite.processes.whole_files import write_whole
+from dealsite.processes.shared_files import write_whole
 
 MANIFEST = "staticfiles.json"
 LISTS = "builds"

@@ -13,7 +13,7 @@ from dealsite.data.table import answers, connection, errors
 from dealsite.data.table import client as table_client
 from dealsite.metrics import table_gauges
 from dealsite.metrics.chart import CHART, Kind
-from dealsite.processes import parts
+from dealsite.processes import launcher
 from dealsite.stream import status
 from dealsite.stream.consumer import Consumer
 from dealsite.stream.projection import Checkpoint
@@ -42,7 +42,7 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
         (tmp_path / name).mkdir(exist_ok=True)
         status.note(tmp_path / name, status.ConsumerStatus(NOW, "following", NOW))
     feed_once(tmp_path / "copy")
-    parts.note(tmp_path, [SimpleNamespace(name="worker", restarts=2, ended="SIGKILL")])  # type: ignore[list-item]
+    launcher.note_parts(tmp_path, [SimpleNamespace(name="worker", restarts=2, ended="SIGKILL")])  # type: ignore[list-item]
     with monkeypatch.context() as patch:
         patch.setattr(table_client, "_answer", away)
         assert Client().get("/brands/").status_code == 503

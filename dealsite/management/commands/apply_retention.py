@@ -7,7 +7,7 @@ from dealsite.data import table
 from dealsite.data.jobs.command_runs import RETENTION
 from dealsite.data.table.errors import DataError, VersionConflict
 from dealsite.management.noted import run_noted
-from dealsite.worker.keeping import apply_retention
+from dealsite.worker.schedule import apply_retention
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from dealsite.data import table
 from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 from dealsite.gateways import choice
-from dealsite.worker import charging
+from dealsite.worker import loop
 
 
 class Command(BaseCommand):
@@ -27,16 +27,16 @@ class Command(BaseCommand):
             stop = threading.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: stop.set())
-            charging.run(stop)
+            loop.charge(stop)
             return
         total: Counter[str] = Counter()
         gateway = choice.current()
         try:
             if site_switch.read().is_copy:
                 raise CommandError(site_switch.COPY_RESTS)
-            while counts := charging.charge_due(gateway):
+            while counts := loop.charge_due(gateway):
                 total += counts
-                if not any(counts[outcome] for outcome in charging.ENDED):
+                if not any(counts[outcome] for outcome in loop.ENDED):
                     break  # the rest is with other runners, or the gateway does not answer
         except DataError as error:
             raise CommandError(str(error)) from None

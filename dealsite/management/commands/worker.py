@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from dealsite.metrics import counting, port, table_gauges
 from dealsite.processes import heartbeat
 from dealsite.processes.children import tell_that_it_serves
-from dealsite.processes.memory import use_few_arenas
+from dealsite.processes.shortage import use_few_arenas
 from dealsite.web import log_lines
-from dealsite.worker import at_work, charging, loop
+from dealsite.worker import loop
 
 START_SECONDS = 10  # for its threads
 STOP_SECONDS = 20  # for what runs when it is told to stop: killed anywhere, it loses nothing
@@ -57,12 +57,10 @@ class Command(BaseCommand):
                     signal.alarm(STOP_SECONDS if stop.is_set() else 0)
                     loop.watch(stop, consumers)
                 return
-            heart = loop.Part(
-                "heartbeat", lambda: heartbeat.keep(stop, "worker", lambda: {"jobs": at_work.jobs()})
-            )
+            heart = loop.Part("heartbeat", lambda: heartbeat.keep(stop, "worker"))
             parts = [
                 loop.Part(
-                    "charging", lambda: charging.run(stop)
+                    "charging", lambda: loop.charge(stop)
                 ),  # a gateway that takes its time holds up no job
                 heart,
                 loop.Part("metrics", lambda: table_gauges.keep(stop)),
