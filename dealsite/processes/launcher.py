@@ -108,15 +108,17 @@ def run(plan: LaunchPlan, say: Say) -> None:
         if plan.dev:
             listening.close()  # runserver opens its own
         make_data_folder(say)
-        for finding in settings_that_are_none():
-            say(f"Warning: {finding.msg} {finding.hint}")
+        for lacking in settings_that_are_none():
+            say(f"Warning: {lacking.msg} {lacking.hint}")
         stack.enter_context(only_one(settings.VAR))
         engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
-        made = prepare_table(say)
-        for lacking in tables.no_admin() if not wants_demo() else ():
-            say(f"{lacking.text} {lacking.todo}")
+        made = tables.prepare()
+        for finding in tables.problems():
+            say(f"Warning: {finding.text} {finding.todo}")
+        for finding in tables.no_admin() if not wants_demo() else ():
+            say(f"{finding.text} {finding.todo}")
         if engine is not None:
             # Not before there is a table: a folder with this file is one that was in use.
             environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
@@ -153,21 +155,15 @@ def check_code() -> None:
     get_wsgi_application()
 
 
-def prepare_table(say: Say) -> bool:
-    """Make what is missing of the table, and say how an existing one differs; True if it was made."""
-    made = tables.prepare()
-    for finding in tables.problems():
-        say(f"Warning: {finding.text} {finding.todo}")
-    return made
-
-
 def load_demo_once(table_is_new: bool, say: Say) -> None:
     """Load the demo content unless that was finished before, or DEALSITE_DEMO says no; never into a public site."""
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or not wants_demo() or _is_somebodys(table_is_new):
+    if marker.exists() or not wants_demo():
         return
+    if not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None:
+        return  # somebody has made a site of their own here, whose admin is not the demo's
     say("Loading the demo content ...")
     call_command("load_demo")
     marker.touch()
@@ -176,11 +172,6 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
 def wants_demo() -> bool:
     """Tell whether a table of our own is for the demo, if it is empty."""
     return environment.value("DEALSITE_DEMO") and not settings.HTTPS
-
-
-def _is_somebodys(table_is_new: bool) -> bool:
-    """Tell whether somebody has made a site of their own here, whose admin is not the demo's."""
-    return not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None
 
 
 def open_standard_streams() -> None:
@@ -220,7 +211,9 @@ def started(
 ) -> Iterator[Children]:
     """Run the web server for the time of a block; of a whole site, also what works beside it."""
     children = Children()
-    environ = child_environ(plan)
+    environ = os.environ | orphans.mark(settings.VAR)
+    environ |= {"DJANGO_SETTINGS_MODULE": "dealsite.settings", "DEALSITE_VAR": str(settings.VAR)}
+    environ |= {"PORT": str(plan.port), "PYTHONUNBUFFERED": "1"}
     try:
         if listening is None:
             environ["DEALSITE_DEBUG"] = "yes"
@@ -248,17 +241,6 @@ def part(
 ) -> Callable[[], Supervisor]:
     """What makes the supervisor of a part, whenever one is started."""
     return functools.partial(Supervisor, name, command, environ, home.PARTS, **options)
-
-
-def child_environ(plan: LaunchPlan) -> dict[str, str]:
-    """The environment of what this process starts."""
-    return {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "dealsite.settings",
-        "DEALSITE_VAR": str(settings.VAR),
-        "PORT": str(plan.port),
-        "PYTHONUNBUFFERED": "1",
-    } | orphans.mark(settings.VAR)
 
 
 def watch(

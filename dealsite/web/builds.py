@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpRequest, HttpResponseBase
@@ -22,6 +23,12 @@ LISTS = "builds"
 BUILDS, DAYS = 5, timedelta(days=7)  # older builds than these are pruned
 LONGEST = 200  # characters of a file's name with its folders
 HASHED = re.compile(r"(?:[\w-]+/)*[\w.-]+\.[0-9a-f]{12}\.[a-z0-9]+")
+
+
+class StaticFiles(StaticFilesConfig):
+    """Leaves out what build_assets compiles into something else."""
+
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css/site.css", "icons.txt"]
 
 
 class Folder(FileSystemStorage):

@@ -19,8 +19,8 @@ from dealsite.data.people import security_events, throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import TooManyRequests
 from dealsite.home import COMMAND
-from dealsite.management.progress import printable
 from dealsite.text.lazy import Text
+from dealsite.web.log_lines import printable
 
 EVERY = timedelta(minutes=1)
 ONCE_AN_HOUR = Limit("alarm", 1, timedelta(hours=1))  # by all workers together, on each day's hours

@@ -42,23 +42,10 @@ from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
 from dealsite.web.request_log import due_to
-from dealsite.worker import (
-    accounts,
-    alarms,
-    bulk,
-    exports,
-    imports,
-    links,
-    mails,
-    schedule,
-)
+from dealsite.worker import accounts, alarms, bulk, exports, imports, links, mails, schedule
 
-GONE = (
-    "my_data",
-    "delete_my_data",
-    "restore_drill",
-    *FORMER_EXPORTS,
-)  # kinds of jobs that earlier releases made
+# Kinds of jobs that earlier releases made.
+GONE = ("my_data", "delete_my_data", "restore_drill", *FORMER_EXPORTS)
 
 
 def no_longer_done(job: jobs.Job, now: datetime) -> None:
@@ -95,9 +82,8 @@ IDLE_SECONDS = 1.0
 CHARGE_SECONDS = 5.0  # while no payment is due
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
 EXPIRE_EVERY = timedelta(hours=1)
-BEGIN_ROUND_EVERY = timedelta(
-    hours=1
-)  # tries to: a round over all links begins once a week, the rest at night
+# Tries to: a round over all links begins once a week, the rest at night.
+BEGIN_ROUND_EVERY = timedelta(hours=1)
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 ORPHANED = gettext_noop("Whoever ordered this is no editor any more. Resume it to take it over.")
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop

@@ -122,8 +122,12 @@ def run_apart(command: Sequence[str], renew: Callable[[], object]) -> str:
         text=True,
     ) as running:
         try:
-            while (said := _said(running)) is None:
-                renew()
+            said = None
+            while said is None:
+                try:
+                    said = running.communicate(timeout=POLL_SECONDS)[0]
+                except subprocess.TimeoutExpired:
+                    renew()
         except BaseException:
             running.kill()
             raise
@@ -131,13 +135,6 @@ def run_apart(command: Sequence[str], renew: Callable[[], object]) -> str:
     if running.returncode:
         raise DataError(last)
     return last
-
-
-def _said(running: subprocess.Popen[str]) -> str | None:
-    try:
-        return running.communicate(timeout=POLL_SECONDS)[0]
-    except subprocess.TimeoutExpired:
-        return None
 
 
 def close_day(held: HeldJob) -> str:
@@ -256,11 +253,5 @@ def run(job: Job, work: Callable[[HeldJob], str], *, clock: Callable[[], datetim
 
 def _note(held: HeldJob, *, ok: bool, said: str) -> None:
     command_runs.note(
-        held.job.kind,
-        by="worker",
-        began=held.began,
-        now=held.clock(),
-        ok=ok,
-        said=said,
-        check=held.check,
+        held.job.kind, by="worker", began=held.began, now=held.clock(), ok=ok, said=said, check=held.check
     )

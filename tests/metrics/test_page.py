@@ -11,7 +11,7 @@ from django.test import Client
 from dealsite.data import table
 from dealsite.data.table import answers, connection, errors
 from dealsite.data.table import client as table_client
-from dealsite.metrics import table_gauges
+from dealsite.metrics import counting
 from dealsite.metrics.chart import CHART, Kind
 from dealsite.processes import launcher
 from dealsite.stream import status
@@ -37,7 +37,7 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
     add_job("dance")
     monkeypatch.setitem(loop.HANDLERS, "dance", lambda job, now: now + HOUR)
     loop.run_next(now=NOW)
-    table_gauges.read(set(), now=NOW + HOUR)
+    counting.read_gauges(set(), now=NOW + HOUR)
     for name in settings.DEALSITE_PROJECTIONS:
         (tmp_path / name).mkdir(exist_ok=True)
         status.note(tmp_path / name, status.ConsumerStatus(NOW, "following", NOW))

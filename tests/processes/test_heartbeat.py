@@ -17,7 +17,7 @@ from dealsite.data.jobs import heartbeats, processes
 from dealsite.data.table.errors import Unavailable
 from dealsite.front_door.process import web_server
 from dealsite.management.commands import worker
-from dealsite.metrics import counting, table_gauges
+from dealsite.metrics import counting
 from dealsite.processes import heartbeat
 from dealsite.web import log_lines, node, readiness
 from dealsite.worker import loop
@@ -127,7 +127,7 @@ def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypa
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(loop, "charge", lambda stop: None)
     monkeypatch.setattr(counting, "begin", lambda part: None)
-    monkeypatch.setattr(table_gauges, "keep", lambda stop: None)
+    monkeypatch.setattr(counting, "keep_gauges", lambda stop: None)
     monkeypatch.setattr(heartbeat, "keep", lambda stop, part: kept.set())
     monkeypatch.setattr(log_lines, "note_uncaught", noted.set)
     monkeypatch.setattr(loop, "PROJECTIONS", {})
