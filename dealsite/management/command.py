@@ -52,7 +52,11 @@ class SiteCommand(BaseCommand):
             raise
         self._note(kind, began, ok=True, said=said)
         if said:
-            self.stdout.write(self.style.SUCCESS(said))
+            self.tell(said)
+
+    def tell(self, said: str) -> None:
+        """Show what the work has returned."""
+        self.stdout.write(said)
 
     def say(self, text: str) -> None:
         """Write a line at once; a full disk under the output ends no site."""

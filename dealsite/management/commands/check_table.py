@@ -68,6 +68,9 @@ class Command(SiteCommand):
         what = "sample of the table" if asked else "table"
         return f"The {what} {table.name()} is whole{also}."
 
+    def tell(self, said: str) -> None:
+        super().tell(self.style.SUCCESS(said))
+
     def _check(
         self, asked: re.Match[str] | None, repair: bool, pace: Pace, known: int
     ) -> tuple[list[Problem], list[Problem], sampling.Position | None]:

@@ -55,5 +55,8 @@ class Command(SiteCommand):
         except DataError as error:
             said = f"{error} {moved:,} payments were moved; run this again to go on."
             raise CommandError(said) from None
-        seconds = max((datetime.now(UTC) - began).total_seconds(), 0.001)
-        return f"{day_closing.in_words(moved)} {moved / seconds:,.0f} a second."
+        self.rate = moved / max((datetime.now(UTC) - began).total_seconds(), 0.001)
+        return day_closing.in_words(moved)
+
+    def tell(self, said: str) -> None:
+        super().tell(f"{said} {self.rate:,.0f} a second.")

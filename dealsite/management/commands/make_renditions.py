@@ -14,7 +14,7 @@ class Command(SiteCommand):
 
     def work(self) -> str:
         made = sum(renditions.make(name) for name in _names())
-        return f"Made the files of {made:,} pictures."
+        return self.style.SUCCESS(f"Made the files of {made:,} pictures.")
 
 
 def _names() -> Iterator[str]:

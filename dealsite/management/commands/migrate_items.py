@@ -57,4 +57,4 @@ class Command(SiteCommand):
             numbers += f", {done.total(NEWER):,} newer and left alone"
         if done.total(CONTENDED):
             raise CommandError(f"{numbers}; {done.total(CONTENDED):,} changed too often: run it again.")
-        return f"{done.seen:,} items: {numbers}."
+        return self.style.SUCCESS(f"{done.seen:,} items: {numbers}.")

@@ -23,4 +23,4 @@ class Command(SiteCommand):
 
     def work(self, projection: str) -> str:
         items = rebuilding.rebuild(PROJECTIONS[projection](), now=datetime.now(UTC))
-        return f"The {projection} is made anew from the table's {items:,} items."
+        return self.style.SUCCESS(f"The {projection} is made anew from the table's {items:,} items.")
