@@ -14,7 +14,7 @@ from pathlib import Path
 import django
 from django.core.management.base import OutputWrapper
 
-from dealsite.management.progress import Progress
+from dealsite.management.command import Progress
 
 
 def main(arguments: list[str] | None = None) -> str:

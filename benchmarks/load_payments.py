@@ -9,7 +9,7 @@ import sys
 import django
 from django.core.management.base import OutputWrapper
 
-from dealsite.management.progress import Progress
+from dealsite.management.command import Progress
 
 
 def main() -> None:

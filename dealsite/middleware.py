@@ -48,14 +48,21 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = structlog.get_logger(__name__)
 
 
-class RequestIdMiddleware:
+class Middleware:
+    """What surrounds every view; one that only answers in place of views passes requests on."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+
+class RequestIdMiddleware(Middleware):
     """Gives each request an id, or keeps that of a trusted proxy; each line of the log and the answer say it.
 
     Each gets a line of its own, but for files, probes that succeed, and what the site asks itself while it warms up.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info in PROBES:  # load balancers ask by a machine's address
@@ -86,15 +93,12 @@ def _cause(request: HttpRequest, response: HttpResponse) -> str:
     return getattr(response, "cause", "") or cause_of(failure)
 
 
-class MeterMiddleware:
+class MeterMiddleware(Middleware):
     """Gives each request its `meter` (calls, units, milliseconds) and a deadline for data calls.
 
     That counts from where the view begins, less what the request waited for a thread: what the site itself does before,
     such as reading a large form or importing views, is not the table's time.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with table.metered() as meter, table.deadline(DATA_SECONDS):
@@ -109,14 +113,8 @@ class MeterMiddleware:
         table.restart_deadline(DATA_SECONDS - waited)
 
 
-class ErrorsMiddleware:
+class ErrorsMiddleware(Middleware):
     """Turns what `dealsite.data.table.errors` says into the page of its HTTP status."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         found = as_data_error(error)
@@ -132,14 +130,11 @@ class SlashMiddleware(CommonMiddleware):
         return ESCAPED_TWICE.sub(r"%\1", path) + mark + query
 
 
-class BodyMiddleware:
+class BodyMiddleware(Middleware):
     """Takes apart what a visitor sends, before the deadline for data calls begins with the view.
 
     What is too large is refused in place of the view, in the language of whoever sent it.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method == "POST" and not request.META.get(IS_TOO_LARGE):
@@ -159,14 +154,11 @@ class BodyMiddleware:
         return render(request, "413.html", context, status=413)
 
 
-class BrowserHeadersMiddleware:
+class BrowserHeadersMiddleware(Middleware):
     """Keeps other sites from loading pages as parts of theirs, and pages from what they need not do.
 
     Pictures and static files stay as they are: a deal's picture may be shown elsewhere.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

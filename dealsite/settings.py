@@ -76,7 +76,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 3_000  # a table of refused rows of an import ha
 DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
 INSTALLED_APPS = [
-    "dealsite.web.static_files.StaticFiles",
+    "dealsite.web.builds.StaticFiles",
     "django.contrib.messages",
     "django_htmx",
     "csp",
@@ -117,7 +117,7 @@ TEMPLATES = [
         },
     }
 ]
-MESSAGE_STORAGE = "dealsite.web.message_cookie.MessageCookie"
+MESSAGE_STORAGE = "dealsite.web.page_cache.MessageCookie"
 
 # What the site speaks to visitors, and to users who chose no language. docs/translating.md says how to add one.
 LANGUAGES = [("en-gb", "English"), ("de", "Deutsch")]

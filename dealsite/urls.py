@@ -5,11 +5,11 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from dealsite.metrics import page
 from dealsite.pictures import media
-from dealsite.web import health
+from dealsite.web import readiness
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("healthz", health.process, name="healthz"),
-    path("readyz", health.ready, name="readyz"),
+    path("healthz", readiness.healthz, name="healthz"),
+    path("readyz", readiness.readyz, name="readyz"),
     path("metrics", page.metrics, name="metrics"),
     path("account/", include("dealsite.accounts.urls")),
     path("account/", include("shopping.my.urls")),

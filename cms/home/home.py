@@ -17,7 +17,7 @@ from cms.lists.attention import show_all
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import role
-from dealsite.accounts.destinations import destination
+from dealsite.accounts.requests import destination
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import pending_edits

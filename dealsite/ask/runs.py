@@ -32,7 +32,7 @@ from dealsite.ask.answers import Answer, Refusal
 from dealsite.ask.lake import Lake, keeps_reach, lake_in
 from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
 from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
-from dealsite.processes.slots import first_free
+from dealsite.processes.shared_files import first_free
 from dealsite.stream.leases import is_locked
 
 CHILD = Path(__file__).parent / "child.py"

@@ -2,32 +2,39 @@
 
 A process that counts has a name, as `web-1`: the first that no running one has. Who takes its place goes on with its
 files, so that no count is lost or grows without bound by restarts. The first process of a machine begins anew.
-Commands, tests and forked children count nothing: what they call here does nothing.
+Commands, tests and forked children count nothing: what they call here does nothing. What no process can count, workers
+read from the table four times a minute.
 """
 
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
 import prometheus_client
 import structlog
 from django.conf import settings
+from django.utils import timezone
 from prometheus_client import CollectorRegistry, values
 
 from dealsite.data import table
+from dealsite.data.jobs import queue
 from dealsite.data.table.meters import Call
 from dealsite.metrics import chart
 from dealsite.metrics.chart import Kind, Metric, Source
-from dealsite.processes.slots import first_free
+from dealsite.processes.shared_files import first_free
 
 FOLDER = "metrics"  # in the data folder
 MOST = 99  # processes of a part on a machine
 NEWEST: Final = "livemostrecent"  # of several workers that read the same
 # Bytes, twice what all views take, taken in advance: a mapped file that grows on a full disk would kill the process.
 FILES = {"counter": 400_000, "histogram": 2_400_000, f"gauge_{NEWEST}": 100_000}
+
+GAUGES_SECONDS = 15.0  # between two readings of the table
 
 Part = Literal["web", "worker", "feeder"]
 logger = structlog.get_logger(__name__)
@@ -81,6 +88,30 @@ def put(metric: Metric, *labels: object, value: float) -> None:
     """Give a gauge its value."""
     if (one := _one(metric, labels)) is not None:
         one.set(value)
+
+
+def keep_gauges(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
+    """Read until `stop` is set; while the table is away, what was read last stays, and says of when it is."""
+    seen: set[str] = set()
+    while not stop.is_set():
+        try:
+            read_gauges(seen, now=clock())
+        except Exception:  # the worker's loop says aloud why the table does not answer
+            logger.debug("table_not_read", exc_info=True)
+        stop.wait(GAUGES_SECONDS)
+
+
+def read_gauges(seen: set[str], *, now: datetime) -> None:
+    """Read the gauges; a kind that was `seen` before and is gone gets 0. 3 queries."""
+    found = {one.kind: one for one in queue.read(now=now).kinds}
+    seen.update(found)
+    for kind in seen:
+        one = found.get(kind)
+        for state in queue.STATES:
+            put(chart.JOBS, kind, state, value=one.jobs[state] if one else 0)
+        waits = (now - one.oldest).total_seconds() if one and one.oldest else 0
+        put(chart.JOB_WAITS, kind, value=waits)
+    put(chart.READ_AT, value=now.timestamp())
 
 
 def running() -> dict[str, int]:

@@ -4,18 +4,17 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
 
 import structlog
 from django.utils import timezone
 
 from dealsite import __version__
-from dealsite.data.entities.operations import MACHINE_CHARACTERS
+from dealsite.data.entities.operations import MACHINE_CHARACTERS, MOST_JOBS
 from dealsite.data.jobs import heartbeats, processes
 from dealsite.data.jobs.heartbeats import Part
-from dealsite.data.jobs.processes import DiskSpace, PartRestarts, Process, ProjectionState
+from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PartRestarts, Process, ProjectionState
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
 from dealsite.web import node
@@ -23,24 +22,30 @@ from dealsite.web import node
 SECONDS = 15.0
 END_SECONDS = 1.0  # for a process that ends to say so: all has to be over in ten
 
+_jobs: dict[object, JobAtWork] = {}
 logger = structlog.get_logger(__name__)
 
 
-def keep(
-    stop: threading.Event,
-    part: Part,
-    doing: Callable[[], Mapping[str, Any]] = dict,
-    *,
-    clock: Callable[[], datetime] = timezone.now,
-) -> None:
-    """Write heartbeats until `stop` is set, with what the process is `doing`; while the table is away, none."""
+@contextlib.contextmanager
+def at_work(kind: str, now: datetime) -> Iterator[None]:
+    """Say that this process is at a job of a kind within the block."""
+    place = object()  # a thread may begin a job within one
+    _jobs[place] = JobAtWork(kind, now)
+    try:
+        yield
+    finally:
+        del _jobs[place]
+
+
+def keep(stop: threading.Event, part: Part, *, clock: Callable[[], datetime] = timezone.now) -> None:
+    """Write heartbeats until `stop` is set; while the table is away, none."""
     process_id = new_ulid(clock())
     while not stop.is_set():
         try:
             now = clock()
             if part == "worker":  # web processes say so for `/readyz`, as often as somebody asks
                 heartbeats.write(part, now=now)
-            processes.save(process(process_id, part, now=now, **doing()))
+            processes.save(process(process_id, part, now=now))
         except Exception:  # one that works must not look dead for good; its own work says why aloud
             logger.debug("heartbeat_not_written", exc_info=True)
         stop.wait(SECONDS)
@@ -48,7 +53,7 @@ def keep(
         processes.remove(process_id)
 
 
-def process(process_id: str, part: Part, *, now: datetime, **doing: Any) -> Process:
+def process(process_id: str, part: Part, *, now: datetime) -> Process:
     """Return what this process says of itself, and of its machine."""
     return Process(
         id=process_id,
@@ -67,7 +72,7 @@ def process(process_id: str, part: Part, *, now: datetime, **doing: Any) -> Proc
         },
         disks=_disks(),
         parts={name: PartRestarts(one["restarts"], one["ended"] or "") for name, one in node.parts().items()},
-        **doing,
+        jobs=tuple(sorted(_jobs.values(), key=lambda one: one.since)[:MOST_JOBS]),  # the longest first
     )
 
 

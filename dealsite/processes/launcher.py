@@ -3,14 +3,17 @@
 import contextlib
 import functools
 import io
+import json
 import os
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from django.conf import settings
@@ -25,13 +28,15 @@ from dealsite.engine import server
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
 from dealsite.install import assets
-from dealsite.processes import listeners, orphans, parts, ports
+from dealsite.processes import orphans
 from dealsite.processes.children import SERVES_SECONDS, Children
 from dealsite.processes.data_folder import LaunchError, Say, make_data_folder, only_one, own_engine
-from dealsite.processes.signals import Stopped, caught
+from dealsite.processes.shared_files import write_whole
 from dealsite.site_setup import tables
+from dealsite.web.node import PARTS
 
 WORKERS = 2
+FIRST_FD = 3  # sd_listen_fds(3)
 DEALSITE = (sys.executable, "-m", "dealsite")
 
 
@@ -45,9 +50,45 @@ class LaunchPlan:
     workers: int = WORKERS
 
 
+class Stopped(BaseException):
+    """Ctrl-C, or somebody asked this process to end."""
+
+
+@contextlib.contextmanager
+def caught() -> Iterator[threading.Event]:
+    """Turn the first signal to end into Stopped; later ones do not disturb the ending. SIGHUP sets the event.
+
+    Under a terminal SIGHUP ends the site as well: its window was closed.
+    """
+    reload = threading.Event()
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        raise Stopped
+
+    handlers = {signal.SIGINT: end, signal.SIGTERM: end}
+    handlers[signal.SIGHUP] = end if has_terminal() else lambda *_: reload.set()
+    before = {one: signal.signal(one, handler) for one, handler in handlers.items()}
+    try:
+        yield reload
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def has_terminal() -> bool:
+    """Tell whether this process belongs to a terminal: SIGHUP then says that its window was closed."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 def serve(plan: LaunchPlan, say: Say) -> None:
     """Run web processes alone, until a signal ends them; what else a site needs runs elsewhere."""
-    listeners.open_standard_streams()
+    open_standard_streams()
     with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
         settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)  # at Amazon nothing else makes it
         check_code()
@@ -61,21 +102,23 @@ def serve(plan: LaunchPlan, say: Say) -> None:
 
 def run(plan: LaunchPlan, say: Say) -> None:
     """Run the site until a signal ends it; LaunchError when a part of it does not start or stay up."""
-    listeners.open_standard_streams()
+    open_standard_streams()
     with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
         listening = stack.enter_context(listener(plan))
         if plan.dev:
             listening.close()  # runserver opens its own
         make_data_folder(say)
-        for finding in settings_that_are_none():
-            say(f"Warning: {finding.msg} {finding.hint}")
+        for lacking in settings_that_are_none():
+            say(f"Warning: {lacking.msg} {lacking.hint}")
         stack.enter_context(only_one(settings.VAR))
         engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
-        made = prepare_table(say)
-        for lacking in tables.no_admin() if not wants_demo() else ():
-            say(f"{lacking.text} {lacking.todo}")
+        made = tables.prepare()
+        for finding in tables.problems():
+            say(f"Warning: {finding.text} {finding.todo}")
+        for finding in tables.no_admin() if not wants_demo() else ():
+            say(f"{finding.text} {finding.todo}")
         if engine is not None:
             # Not before there is a table: a folder with this file is one that was in use.
             environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
@@ -112,21 +155,15 @@ def check_code() -> None:
     get_wsgi_application()
 
 
-def prepare_table(say: Say) -> bool:
-    """Make what is missing of the table, and say how an existing one differs; True if it was made."""
-    made = tables.prepare()
-    for finding in tables.problems():
-        say(f"Warning: {finding.text} {finding.todo}")
-    return made
-
-
 def load_demo_once(table_is_new: bool, say: Say) -> None:
     """Load the demo content unless that was finished before, or DEALSITE_DEMO says no; never into a public site."""
     marker = settings.VAR / DEMO_LOADED
     if table_is_new:
         marker.unlink(missing_ok=True)
-    if marker.exists() or not wants_demo() or _is_somebodys(table_is_new):
+    if marker.exists() or not wants_demo():
         return
+    if not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None:
+        return  # somebody has made a site of their own here, whose admin is not the demo's
     say("Loading the demo content ...")
     call_command("load_demo")
     marker.touch()
@@ -137,24 +174,35 @@ def wants_demo() -> bool:
     return environment.value("DEALSITE_DEMO") and not settings.HTTPS
 
 
-def _is_somebodys(table_is_new: bool) -> bool:
-    """Tell whether somebody has made a site of their own here, whose admin is not the demo's."""
-    return not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None
+def open_standard_streams() -> None:
+    """Open those that are closed, to nothing: a socket that got one's number would be a child's stream."""
+    while (number := os.open(os.devnull, os.O_RDWR)) < FIRST_FD:
+        pass
+    os.close(number)
 
 
-def port_is_taken(plan: LaunchPlan) -> LaunchError:
-    by = ports.holder(plan.port) or "another program"
-    return LaunchError(f"Port {plan.port} is taken by {by}. Choose another one: PORT={plan.port + 1}")
+def inherited() -> socket.socket | None:
+    """Return the socket that this process was started with, by systemd's protocol; None if there is none.
+
+    Whoever gave it keeps it: while this site ends and another one starts, clients wait and are not refused.
+    """
+    if os.environ.get("LISTEN_PID") != str(os.getpid()) or os.environ.get("LISTEN_FDS", "0") == "0":
+        return None
+    return socket.socket(fileno=os.dup(FIRST_FD))
 
 
 def listener(plan: LaunchPlan) -> socket.socket:
     """The socket that all web processes share: while one is started again, clients wait and are not refused."""
-    if inherited := listeners.inherited():
-        return inherited
+    if held := inherited():
+        return held
+    family = socket.AF_INET6 if ":" in plan.host else socket.AF_INET
     try:
-        return listeners.opened(plan.host, plan.port, BACKLOG)
+        return socket.create_server((plan.host, plan.port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise port_is_taken(plan) from error
+        by = orphans.port_holder(plan.port) or "another program"
+        raise LaunchError(
+            f"Port {plan.port} is taken by {by}. Choose another one: PORT={plan.port + 1}"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -163,7 +211,9 @@ def started(
 ) -> Iterator[Children]:
     """Run the web server for the time of a block; of a whole site, also what works beside it."""
     children = Children()
-    environ = child_environ(plan)
+    environ = os.environ | orphans.mark(settings.VAR)
+    environ |= {"DJANGO_SETTINGS_MODULE": "dealsite.settings", "DEALSITE_VAR": str(settings.VAR)}
+    environ |= {"PORT": str(plan.port), "PYTHONUNBUFFERED": "1"}
     try:
         if listening is None:
             environ["DEALSITE_DEBUG"] = "yes"
@@ -194,17 +244,6 @@ def part(
     return functools.partial(Supervisor, name, command, environ, home.PARTS, **options)
 
 
-def child_environ(plan: LaunchPlan) -> dict[str, str]:
-    """The environment of what this process starts."""
-    return {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "dealsite.settings",
-        "DEALSITE_VAR": str(settings.VAR),
-        "PORT": str(plan.port),
-        "PYTHONUNBUFFERED": "1",
-    } | orphans.mark(settings.VAR)
-
-
 def watch(
     children: Children, reload: threading.Event, engine: server.Engine | None = None, var: Path | None = None
 ) -> None:
@@ -224,11 +263,18 @@ def watch(
         restarts = [one.restarts for one in every]
         if var and restarts != noted:
             noted = restarts
-            parts.note(var, every)
+            note_parts(var, every)
         orphans.end_adopted()
         if engine is not None:
             engine.look_after()
         pause.wait(0.5)
+
+
+def note_parts(var: Path, supervisors: Iterable[Supervisor]) -> None:
+    """Write how often each part was started again, and how it ended last; a full disk keeps no site from running."""
+    found = {one.name: {"restarts": one.restarts, "ended": one.ended} for one in supervisors}
+    with contextlib.suppress(OSError):
+        write_whole(var / PARTS, json.dumps(found).encode())
 
 
 def welcome(plan: LaunchPlan, *, demo: bool) -> str:

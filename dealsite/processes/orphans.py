@@ -1,4 +1,4 @@
-"""Finds processes that outlived the one that started them, and ends them.
+"""Finds processes that outlived the one that started them, and ends them; says which one holds a port.
 
 Each part is killed when its parent ends, and its group when it ends itself. What is left are processes that made a
 group or session of their own: of those that belong to this run, this process becomes the parent; those of an
@@ -20,6 +20,7 @@ import structlog
 MARK = "SITE_LAUNCHED_BY"
 ENDING_SECONDS = 5.0  # until a killed process is gone
 PR_SET_CHILD_SUBREAPER = 36
+LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 STARTING = threading.Lock()  # held while a part is started, until `parts` has its process id
 parts: set[int] = set()
@@ -136,3 +137,25 @@ def _ids_of(pid: int) -> int:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/ns/pid").stat().st_ino
     return 0
+
+
+# Of a port
+
+
+def port_holder(port: int) -> str:
+    """The process that listens at a port, as "nginx (process 812)"; "" if that is not to be seen."""
+    sockets = {f"socket:[{inode}]" for inode in _listening(port)}
+    for pid in sorted(int(folder.name) for folder in Path("/proc").glob("[0-9]*")) if sockets else ():
+        with contextlib.suppress(OSError):  # another user's, or gone
+            if any(os.readlink(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir()):  # noqa: PTH115
+                return f"{command_name(pid)} (process {pid})"
+    return ""
+
+
+def _listening(port: int) -> Iterator[str]:
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/net/{table}").read_text("ascii").splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    yield fields[9]

@@ -9,7 +9,7 @@ import orjson
 
 from dealsite.data.keys import Key
 from dealsite.data.table.ids import from_iso, iso
-from dealsite.processes.whole_files import write_whole
+from dealsite.processes.shared_files import write_whole
 
 SKIPPED = "skipped.json"
 MOST = 100  # that are kept, the newest ones

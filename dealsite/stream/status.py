@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 
 from dealsite.data.table.ids import from_iso, iso
-from dealsite.processes.whole_files import write_whole
+from dealsite.processes.shared_files import write_whole
 
 STATUS = "consumer.json"
 

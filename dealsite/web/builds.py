@@ -10,18 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from dealsite.processes.whole_files import write_whole
+from dealsite.processes.shared_files import write_whole
 
 MANIFEST = "staticfiles.json"
 LISTS = "builds"
 BUILDS, DAYS = 5, timedelta(days=7)  # older builds than these are pruned
 LONGEST = 200  # characters of a file's name with its folders
 HASHED = re.compile(r"(?:[\w-]+/)*[\w.-]+\.[0-9a-f]{12}\.[a-z0-9]+")
+
+
+class StaticFiles(StaticFilesConfig):
+    """Leaves out what build_assets compiles into something else."""
+
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css", "icons.txt"]
 
 
 class Folder(FileSystemStorage):

@@ -7,7 +7,7 @@ in, the switch and what load balancers ask work always: `pages.open_while` says 
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 
 from dealsite.accounts import locales
@@ -17,6 +17,7 @@ from dealsite.data.entities.operations import COPY, READ_ONLY
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.errors import DataError
+from dealsite.middleware import Middleware
 from dealsite.web.page_cache import is_from_this_site
 from dealsite.web.pages import CLOSED
 from dealsite.web.request_log import CLOSED as CLOSED_SITE
@@ -25,14 +26,8 @@ RETRY_SECONDS = "120"
 READS = ("GET", "HEAD", "OPTIONS")
 
 
-class ClosedSiteMiddleware:
+class ClosedSiteMiddleware(Middleware):
     """Answers in place of a view that the site's switch shuts."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: SiteRequest, view: Callable[..., Any], args: Any, kwargs: Any

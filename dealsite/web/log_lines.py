@@ -3,6 +3,7 @@
 Whoever runs the site lets journald, Docker or a file's rotation keep them: docs/operations.md says how.
 """
 
+import logging
 import sys
 import threading
 from typing import Any
@@ -33,7 +34,7 @@ def formatter(log_format: str) -> dict[str, Any]:
     """Return what Django's LOGGING makes the formatter of."""
     if log_format != "json":
         return {
-            "()": "dealsite.web.request_log.OneLine",
+            "()": "dealsite.web.log_lines.OneLine",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     processors: list[Processor] = [
@@ -57,6 +58,22 @@ def configure_events(log_format: str) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
+
+
+class OneLine(logging.Formatter):
+    """Writes an event in one line: a traceback's line breaks, and whatever could pass for one, are escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        request_id = getattr(record, "request_id", "")
+        return super().formatMessage(record) + (f" request_id={request_id!r}" if request_id else "")
+
+
+def printable(text: str) -> str:
+    """Return a text whose control characters are spelled out: they must not steer the terminal of who reads it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def note_uncaught() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 from django.conf import settings
 
-from dealsite.processes.parts import FILE as PARTS
 from dealsite.stream import skipped, status
 
+PARTS = "parts.json"  # in the data folder: {"engine": {"restarts": 2, "ended": "SIGKILL"}, ...}
 MEGABYTE = 1_000_000
 LARGEST_SHARE = 10  # of a disk: a small one (of uploads, in memory) may have less free than the setting says
 STATUS_LASTS = timedelta(seconds=30)  # a consumer notes one each second or two

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 from django.shortcuts import render
@@ -34,7 +35,6 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table.errors import Unavailable
 from dealsite.metrics import chart, counting
-from dealsite.web.message_cookie import MessageCookie
 from dealsite.web.request_log import route_of
 
 MAX_ADDRESS = 500  # characters; a longer address is not worth keeping
@@ -46,6 +46,16 @@ clock: Callable[[], float] = time.monotonic
 logger = structlog.get_logger(__name__)
 
 View = Callable[..., HttpResponse]
+
+
+class MessageCookie(CookieStorage):
+    """Notes for the next page: Django's own cookie, nearly as large as browsers keep (4,096 bytes with its attributes).
+
+    What does not fit is lost without a word: a long title and the address of a filtered list need more than 2,048.
+    """
+
+    cookie_name = settings.SESSION_COOKIE_NAME.replace("session", "messages")  # with its prefix
+    max_cookie_size = 3_600
 
 
 class PageKey(NamedTuple):

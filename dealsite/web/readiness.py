@@ -1,9 +1,12 @@
 """Whether this web process should get visitors, and what is not as it should be: at most one check at a time.
 
+/healthz says that the process answers, /readyz whether visitors should be sent to it, and to operators why.
+
 A check asks the table and every index, writes an item of its own, and looks at the disks, the worker and the
 projections. Its answer counts for a second; a table that does not answer in time is an answer, too.
 """
 
+import hmac
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,8 +18,13 @@ from types import MappingProxyType
 from typing import Any
 
 import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
+from dealsite.accounts.requests import asks_from_here, forwarded_for
 from dealsite.data import table
 from dealsite.data.catalogue import categories
 from dealsite.data.jobs import heartbeats
@@ -24,7 +32,9 @@ from dealsite.data.table import errors, schema
 from dealsite.data.table.parallel import together
 from dealsite.home import COMMAND
 from dealsite.web import node
+from dealsite.web.pages import CLOSED, feed, open_while
 
+RETRY_SECONDS = "5"
 KEPT_SECONDS = 1.0  # for which an answer counts
 WAIT_SECONDS = 2.2  # for a check; its last call may take longer
 CALLS_SECONDS = 1.8  # within which a check begins its calls
@@ -91,9 +101,8 @@ class Readiness:
         self._check: tuple[threading.Event, float] | None = None  # the one that runs, and since when
         self._tried_at = self._written_at = float("-inf")
         self._reported = ""
-        self._is_set_up = (
-            False  # once seen to be, it is not asked again: one category lost later ends no site
-        )
+        # Once seen to be, it is not asked again: one category lost later ends no site.
+        self._is_set_up = False
 
     def state(self) -> State:
         """Return the state as of a second ago at most, within WAIT_SECONDS.
@@ -199,3 +208,42 @@ class Readiness:
 
 
 of_process = Readiness()
+
+
+@feed("none")
+@open_while(*CLOSED)
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Asks nothing of the table: a site whose table is away should not be restarted for it."""
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
+
+
+@feed("2 gets + 1 batch get + 3 queries + 1 scan + 1 put")
+@open_while(*CLOSED)
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """503 with a word for the reason where this process should get no visitors; details for operators alone."""
+    state = of_process.state()
+    answer: dict[str, Any] = {"ready": not state.reason}
+    if state.reason:
+        answer["reason"] = state.reason
+    if may_see_details(request):
+        answer |= {"meaning": REASONS[state.reason]} if state.reason else {}
+        answer |= {"degraded": {name: WARNINGS[name] for name in state.degraded}, **state.details}
+        answer["caller"] = {"scheme": request.scheme, "proxies": len(forwarded_for(request))}
+    response = JsonResponse(answer, status=503 if state.reason else 200)
+    if state.reason:
+        response["Retry-After"] = RETRY_SECONDS
+        response._has_been_logged = True  # type: ignore[attr-defined]  # once, when it began, not for each probe
+    return response
+
+
+def may_see_details(request: HttpRequest) -> bool:
+    """Tell whether somebody has DEALSITE_HEALTH_TOKEN, or asks from this machine itself and not through a proxy."""
+    token: str = settings.DEALSITE_HEALTH_TOKEN
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if token and scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode()):
+        return True
+    return asks_from_here(request)

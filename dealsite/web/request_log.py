@@ -114,19 +114,3 @@ class RequestFilter(logging.Filter):
             if request_id := getattr(request, "request_id", "") or current_id():
                 vars(record)["request_id"] = request_id
         return True
-
-
-class OneLine(logging.Formatter):
-    """Writes an event in one line: a traceback's line breaks, and whatever could pass for one, are escaped."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
-        return text if text.isprintable() else "".join(map(_printable, text))
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
-        request_id = getattr(record, "request_id", "")
-        return super().formatMessage(record) + (f" request_id={request_id!r}" if request_id else "")
-
-
-def _printable(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -1,4 +1,4 @@
-"""The worker: runs jobs as they come due, one at a time, and feeds the projections, until it is told to stop.
+"""The worker: runs jobs as they come due, one at a time, charges payments, feeds the projections, until told to stop.
 
 Several may run at once. Of those on one machine, one feeds each projection; the others stand by.
 """
@@ -7,17 +7,20 @@ import contextlib
 import functools
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.catalogue.deal import stock
+from dealsite.data.commerce.payment import charging
 from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
 from dealsite.data.editing import links as checked_links
@@ -27,36 +30,22 @@ from dealsite.data.jobs import heartbeats, jobs, site_switch
 from dealsite.data.people import users
 from dealsite.data.people.fan_out import send_message
 from dealsite.data.table import schema
-from dealsite.data.table.errors import Conflict, Unavailable
+from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.gateways import choice as gateways
+from dealsite.gateways.interface import Gateway
 from dealsite.lake.projection import Lake
 from dealsite.metrics import chart, counting
 from dealsite.pictures import renditions
+from dealsite.processes import heartbeat
 from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
 from dealsite.web.request_log import due_to
-from dealsite.worker import (
-    accounts,
-    alarms,
-    at_work,
-    bulk,
-    charging,
-    exports,
-    imports,
-    links,
-    mails,
-    nightly,
-    schedule,
-    task_counts,
-)
+from dealsite.worker import accounts, alarms, bulk, exports, imports, links, mails, schedule, task_counts
 
-GONE = (
-    "my_data",
-    "delete_my_data",
-    "restore_drill",
-    *FORMER_EXPORTS,
-)  # kinds of jobs that earlier releases made
+# Kinds of jobs that earlier releases made.
+GONE = ("my_data", "delete_my_data", "restore_drill", *FORMER_EXPORTS)
 
 
 def no_longer_done(job: jobs.Job, now: datetime) -> None:
@@ -64,11 +53,16 @@ def no_longer_done(job: jobs.Job, now: datetime) -> None:
     raise jobs.Cancelled("This release no longer does this.")
 
 
+def refund(job: jobs.Job, now: datetime) -> None:
+    """Carry out a job that gives payments back (`charging.refund_payments`)."""
+    charging.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)
+
+
 HANDLERS: dict[str, jobs.Handler] = {
     "rename_brand": rename_brand,
     SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
-    REFUND_PAYMENT: charging.refund,
+    REFUND_PAYMENT: refund,
     **accounts.HANDLERS,
     **mails.HANDLERS,
     **stock.HANDLERS,
@@ -79,16 +73,17 @@ HANDLERS: dict[str, jobs.Handler] = {
     **imports.HANDLERS,
     **renditions.HANDLERS,
     **links.HANDLERS,
-    **nightly.HANDLERS,
+    **schedule.HANDLERS,
     **dict.fromkeys(GONE, no_longer_done),
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once done, they name nobody any more
 PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
+CHARGE_SECONDS = 5.0  # while no payment is due
+ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
 EXPIRE_EVERY = timedelta(hours=1)
-BEGIN_ROUND_EVERY = timedelta(
-    hours=1
-)  # tries to: a round over all links begins once a week, the rest at night
+# Tries to: a round over all links begins once a week, the rest at night.
+BEGIN_ROUND_EVERY = timedelta(hours=1)
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 ORPHANED = gettext_noop("Whoever ordered this is no editor any more. Resume it to take it over.")
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
@@ -172,6 +167,34 @@ def run(
             stop.wait(IDLE_SECONDS)
 
 
+def charge(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
+    """Charge what is due until `stop` is set, but not on a copy; what cannot be read or charged now is tried again."""
+    try:
+        gateway = gateways.current()
+    except ImproperlyConfigured as error:
+        logger.error("nothing_is_charged", reason=str(error))
+        return
+    while not stop.is_set():
+        counts: Counter[str] = Counter()
+        try:
+            if site_switch.of_process.lets_work():
+                counts = charge_due(gateway, clock=clock)
+        except DataError as error:
+            logger.warning("charging_waits", reason=str(error))
+        except Exception:  # a payment must not take the thread down; its lease brings it back
+            logger.exception("charging_failed")
+        if not any(counts[outcome] for outcome in ENDED):
+            stop.wait(CHARGE_SECONDS)
+
+
+def charge_due(gateway: Gateway, *, clock: Callable[[], datetime] = timezone.now) -> Counter[str]:
+    """Charge up to 100 payments that are due; return how many ended as what (`running.run_due`)."""
+    counts = charging.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock)
+    if counts:
+        logger.info("payments_run", **counts)
+    return counts
+
+
 def watch(stop: threading.Event, parts: Iterable[Part]) -> None:
     """Do nothing but see that a worker's threads live, until `stop` is set. Raises PartDied."""
     while not stop.wait(IDLE_SECONDS):
@@ -236,7 +259,7 @@ def note_unknown(kind: str, *, now: datetime) -> None:
 def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     began = time.monotonic()
     try:
-        with at_work.on(job.kind, now):
+        with heartbeat.at_work(job.kind, now):
             if job.kind in PAUSABLE and "by" in job.payload and not users.is_editor(job.payload["by"]):
                 raise jobs.Orphaned(ORPHANED)
             return HANDLERS[job.kind](job, now)

@@ -42,7 +42,6 @@ SUBJECTS = {
     orders.DELIVERED: gettext_lazy("Your order was delivered"),
     orders.CANCELLED: gettext_lazy("Your order was cancelled"),
 }
-logger = structlog.get_logger(__name__)
 HEADLINES = {
     PROCESSED: gettext_lazy("Payment received"),
     FAILED: gettext_lazy("A payment failed"),
@@ -177,7 +176,7 @@ def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") 
         send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [to])
     except SMTPException as refused:
         tries.succeeded()
-        raise MailRefused(_without_addresses(refused)) from None
+        raise MailRefused(refused) from None
     except Exception:
         tries.succeeded()
         raise
@@ -186,9 +185,10 @@ def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") 
 class MailRefused(Exception):
     """The mail server did not take a mail; the message has no address in it, since logs and jobs keep it."""
 
-
-def _without_addresses(refused: SMTPException) -> str:
-    """Return what was refused, with the code of each answer, and none of its text: servers repeat addresses in it."""
-    answers = refused.recipients.values() if isinstance(refused, SMTPRecipientsRefused) else [refused.args]
-    codes = sorted({str(one[0]) for one in answers if one and isinstance(one[0], int)})
-    return " ".join([type(refused).__name__, *codes])
+    def __init__(self, refused: SMTPException) -> None:
+        """Say what was refused, with the code of each answer, and none of its text: servers repeat addresses in it."""
+        answers = (
+            refused.recipients.values() if isinstance(refused, SMTPRecipientsRefused) else [refused.args]
+        )
+        codes = sorted({str(one[0]) for one in answers if one and isinstance(one[0], int)})
+        super().__init__(" ".join([type(refused).__name__, *codes]))

@@ -23,7 +23,8 @@ from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.interface import GatewayUnavailable
 from dealsite.gateways.stripe_api import StripeGateway
-from dealsite.web.request_log import OneLine, RequestFilter
+from dealsite.web.log_lines import OneLine
+from dealsite.web.request_log import RequestFilter
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import ask, link_in, work
 from tests.accounts.test_two_factor import CODE, CODES, RENEW, App, set_up

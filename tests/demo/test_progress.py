@@ -5,7 +5,7 @@ import io
 import pytest
 from django.core.management import BaseCommand
 
-from dealsite.management.progress import Progress
+from dealsite.management.command import Progress
 
 
 class Terminal(io.StringIO):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dealsite.web.message_cookie import MessageCookie
+from dealsite.web.page_cache import MessageCookie
 from tests.faults.site import Seen
 
 SAID = MessageCookie.cookie_name  # goes with any page that shows the messages

@@ -11,9 +11,9 @@ from django.test import Client
 from dealsite.data import table
 from dealsite.data.table import answers, connection, errors
 from dealsite.data.table import client as table_client
-from dealsite.metrics import table_gauges
+from dealsite.metrics import counting
 from dealsite.metrics.chart import CHART, Kind
-from dealsite.processes import parts
+from dealsite.processes import launcher
 from dealsite.stream import status
 from dealsite.stream.consumer import Consumer
 from dealsite.stream.projection import Checkpoint
@@ -37,12 +37,12 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
     add_job("dance")
     monkeypatch.setitem(loop.HANDLERS, "dance", lambda job, now: now + HOUR)
     loop.run_next(now=NOW)
-    table_gauges.read(set(), now=NOW + HOUR)
+    counting.read_gauges(set(), now=NOW + HOUR)
     for name in settings.DEALSITE_PROJECTIONS:
         (tmp_path / name).mkdir(exist_ok=True)
         status.note(tmp_path / name, status.ConsumerStatus(NOW, "following", NOW))
     feed_once(tmp_path / "copy")
-    parts.note(tmp_path, [SimpleNamespace(name="worker", restarts=2, ended="SIGKILL")])  # type: ignore[list-item]
+    launcher.note_parts(tmp_path, [SimpleNamespace(name="worker", restarts=2, ended="SIGKILL")])  # type: ignore[list-item]
     with monkeypatch.context() as patch:
         patch.setattr(table_client, "_answer", away)
         assert Client().get("/brands/").status_code == 503

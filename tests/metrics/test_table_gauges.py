@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dealsite.data.table.errors import Unavailable
-from dealsite.metrics import table_gauges
+from dealsite.metrics import counting
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
 from tests.processes.test_heartbeat import Rounds
@@ -18,11 +18,11 @@ def test_what_was_there_and_is_gone_is_shown_as_0(processes, shown):
     processes.begin("worker")
     add_job("dance")
     seen: set[str] = set()
-    table_gauges.read(seen, now=NOW + HOUR)
+    counting.read_gauges(seen, now=NOW + HOUR)
     assert shown("dealsite_jobs", kind="dance", state="due") == 1
     assert shown("dealsite_job_oldest_seconds", kind="dance") == 3600
     loop.run_next(now=NOW)
-    table_gauges.read(seen, now=NOW)
+    counting.read_gauges(seen, now=NOW)
     assert shown("dealsite_jobs", kind="dance", state="due") == 0
     assert shown("dealsite_jobs", kind="dance", state="later") == 1
     assert shown("dealsite_job_oldest_seconds", kind="dance") == 0
@@ -36,6 +36,6 @@ def test_while_the_table_is_away_the_worker_tries_again(monkeypatch: pytest.Monk
         tried.append(1)
         raise Unavailable
 
-    monkeypatch.setattr(table_gauges, "read", read)
-    table_gauges.keep(Rounds(3), clock=lambda: NOW)
+    monkeypatch.setattr(counting, "read_gauges", read)
+    counting.keep_gauges(Rounds(3), clock=lambda: NOW)
     assert len(tried) == 3

@@ -17,10 +17,10 @@ from dealsite.data.jobs import heartbeats, processes
 from dealsite.data.table.errors import Unavailable
 from dealsite.front_door.process import web_server
 from dealsite.management.commands import worker
-from dealsite.metrics import counting, table_gauges
+from dealsite.metrics import counting
 from dealsite.processes import heartbeat
 from dealsite.web import log_lines, node, readiness
-from dealsite.worker import at_work, charging, loop
+from dealsite.worker import loop
 from tests.builders import HOUR, NOW
 from tests.front_door.conftest import PATIENT
 
@@ -52,7 +52,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "projections", lambda now: {"search": one, "lake": one | {"lag_seconds": None}})
 
 
-def seen_between(rounds: Rounds, part: heartbeats.Part, **doing: object) -> list[processes.Process]:
+def seen_between(rounds: Rounds, part: heartbeats.Part) -> list[processes.Process]:
     """Keep a heartbeat for some rounds; return what was stored after the first."""
     seen: list[processes.Process] = []
     wait = rounds.wait
@@ -62,7 +62,7 @@ def seen_between(rounds: Rounds, part: heartbeats.Part, **doing: object) -> list
         return wait(timeout)
 
     rounds.wait = look  # type: ignore[method-assign]
-    heartbeat.keep(rounds, part, lambda: doing, clock=lambda: NOW)
+    heartbeat.keep(rounds, part, clock=lambda: NOW)
     return seen
 
 
@@ -77,8 +77,8 @@ def test_a_worker_says_four_times_a_minute_that_it_lives():
 
 @pytest.mark.usefixtures("fresh_table", "machine")
 def test_each_process_has_an_item_of_its_own_until_it_ends():
-    with at_work.on("send_message", NOW):
-        (one,) = seen_between(Rounds(1), "worker", jobs=at_work.jobs())
+    with heartbeat.at_work("send_message", NOW):
+        (one,) = seen_between(Rounds(1), "worker")
     assert (one.part, one.machine, one.pid, one.at, one.began_at) == ("worker", "one", os.getpid(), NOW, NOW)
     assert one.jobs == (processes.JobAtWork("send_message", NOW),)
     assert one.disks == {"data": processes.DiskSpace(5 * 10**12, 12, "little")}
@@ -86,9 +86,9 @@ def test_each_process_has_an_item_of_its_own_until_it_ends():
     assert one.projections["search"].lag == 2
     assert one.projections["lake"].lag is None
     assert processes.listed(now=NOW) == []
-    assert at_work.jobs() == ()
-    with at_work.on("a", NOW), at_work.on("b", NOW + HOUR):
-        assert [one.kind for one in at_work.jobs()] == ["a", "b"]
+    assert heartbeat.process("x", "worker", now=NOW).jobs == ()
+    with heartbeat.at_work("b", NOW + HOUR), heartbeat.at_work("a", NOW):
+        assert [one.kind for one in heartbeat.process("x", "worker", now=NOW).jobs] == ["a", "b"]
 
 
 @pytest.mark.usefixtures("fresh_table", "machine")
@@ -125,10 +125,10 @@ def test_a_heartbeat_outlives_a_table_that_is_away(monkeypatch: pytest.MonkeyPat
 def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypatch: pytest.MonkeyPatch):
     kept, noted = threading.Event(), threading.Event()
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr(charging, "run", lambda stop: None)
+    monkeypatch.setattr(loop, "charge", lambda stop: None)
     monkeypatch.setattr(counting, "begin", lambda part: None)
-    monkeypatch.setattr(table_gauges, "keep", lambda stop: None)
-    monkeypatch.setattr(heartbeat, "keep", lambda stop, part, doing: kept.set())
+    monkeypatch.setattr(counting, "keep_gauges", lambda stop: None)
+    monkeypatch.setattr(heartbeat, "keep", lambda stop, part: kept.set())
     monkeypatch.setattr(log_lines, "note_uncaught", noted.set)
     monkeypatch.setattr(loop, "PROJECTIONS", {})
     monkeypatch.setattr(loop, "run", lambda stop, **options: kept.wait(10))

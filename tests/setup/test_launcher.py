@@ -12,7 +12,7 @@ import pytest
 
 from dealsite import environment
 from dealsite.processes import launcher, orphans
-from dealsite.processes.signals import Stopped
+from dealsite.processes.launcher import Stopped
 from tests.setup.conftest import alive, wait_for, wait_for_the_end_of
 
 

@@ -19,9 +19,10 @@ from structlog.testing import capture_logs
 from dealsite.engine import supervisor
 from dealsite.engine.supervisor import FAILURES, Supervisor
 from dealsite.pictures import encoding
-from dealsite.processes import launcher, orphans, parts, ports
+from dealsite.processes import launcher, orphans
 from dealsite.processes.children import Children
 from dealsite.processes.data_folder import LaunchError
+from dealsite.web import node
 from tests.reach import NOBODY, only_root_can_be_nobody
 from tests.setup.conftest import ROOT, alive, wait_for, wait_for_the_end_of
 
@@ -67,14 +68,14 @@ def small_launcher(run: Run, script: str) -> subprocess.Popen:
     code = (
         "import signal, sys, threading\n"
         "from dealsite.engine.supervisor import Supervisor\n"
-        "from dealsite.processes import orphans, signals\n"
+        "from dealsite.processes import launcher, orphans\n"
         "orphans.adopt()\n"
         "part = Supervisor('part', ['/bin/sh', '-c', sys.argv[1]])\n"
-        "with signals.caught():\n"
+        "with launcher.caught():\n"
         "    try:\n"
         "        part.start()\n"
         "        threading.Event().wait()\n"
-        "    except signals.Stopped:\n"
+        "    except launcher.Stopped:\n"
         "        part.stop(0.2)\n"
         "        orphans.end_adopted()\n"
     )
@@ -251,8 +252,8 @@ def test_who_holds_a_port_is_named(host):
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family) as taken:
         port = taken.getsockname()[1]
-        assert ports.holder(port) == f"{orphans.command_name(os.getpid())} (process {os.getpid()})"
-    assert ports.holder(port) == ""
+        assert orphans.port_holder(port) == f"{orphans.command_name(os.getpid())} (process {os.getpid()})"
+    assert orphans.port_holder(port) == ""
 
 
 def test_who_only_calls_from_a_port_does_not_hold_it():
@@ -260,7 +261,7 @@ def test_who_only_calls_from_a_port_does_not_hold_it():
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()[:2]) as caller,
     ):
-        assert ports.holder(caller.getsockname()[1]) == ""
+        assert orphans.port_holder(caller.getsockname()[1]) == ""
 
 
 def test_a_holder_that_is_not_to_be_seen_is_another_program(monkeypatch):
@@ -305,22 +306,22 @@ def test_each_restart_leaves_a_line_and_a_count(shell, tmp_path):
             "log_level": "warning",
         }
     ]
-    parts.note(tmp_path, [part])
-    file = tmp_path / parts.FILE
+    launcher.note_parts(tmp_path, [part])
+    file = tmp_path / node.PARTS
     assert json.loads(file.read_text()) == {"part": {"restarts": 1, "ended": "SIGKILL"}}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_full_disk_costs_the_count_and_nothing_else(tmp_path, monkeypatch):
-    parts.note(tmp_path, [Supervisor("part", ["true"])])
-    before = (tmp_path / parts.FILE).read_text()
+    launcher.note_parts(tmp_path, [Supervisor("part", ["true"])])
+    before = (tmp_path / node.PARTS).read_text()
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "mkstemp", full)
-    parts.note(tmp_path, [])
-    assert (tmp_path / parts.FILE).read_text() == before
+    launcher.note_parts(tmp_path, [])
+    assert (tmp_path / node.PARTS).read_text() == before
 
 
 def test_what_is_not_needed_is_tried_again_for_ever_after_longer_and_longer_pauses(shell, monkeypatch):

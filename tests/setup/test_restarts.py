@@ -18,7 +18,7 @@ import pytest
 from dealsite.engine.supervisor import Supervisor
 from dealsite.front_door.limits import BACKLOG
 from dealsite.processes import children as children_module
-from dealsite.processes import launcher, listeners, signals
+from dealsite.processes import launcher
 from dealsite.processes.children import Children
 from tests.setup.conftest import ROOT, alive, wait_for
 
@@ -107,10 +107,10 @@ def test_all_parts_are_told_to_end_before_one_of_them_is_waited_for():
 
 def test_the_socket_that_systemd_holds_is_taken(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as held:
-        monkeypatch.setattr(listeners, "FIRST_FD", held.fileno())
+        monkeypatch.setattr(launcher, "FIRST_FD", held.fileno())
         monkeypatch.setenv("LISTEN_FDS", "1")
         monkeypatch.setenv("LISTEN_PID", "1")  # meant for another process
-        assert listeners.inherited() is None
+        assert launcher.inherited() is None
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         with launcher.listener(launcher.LaunchPlan(port=1)) as taken:
             assert taken.getsockname() == held.getsockname()
@@ -118,13 +118,13 @@ def test_the_socket_that_systemd_holds_is_taken(monkeypatch):
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_sighup_reloads_the_site_unless_it_says_that_its_terminal_was_closed(monkeypatch, terminal):
-    monkeypatch.setattr(signals, "has_terminal", lambda: terminal)
+    monkeypatch.setattr(launcher, "has_terminal", lambda: terminal)
     ended = False
     try:
-        with signals.caught() as reload:
+        with launcher.caught() as reload:
             os.kill(os.getpid(), signal.SIGHUP)
             assert reload.wait(5)
-    except signals.Stopped:
+    except launcher.Stopped:
         ended = True
     assert ended == terminal
 
@@ -175,8 +175,8 @@ def start(held: socket.socket, var: Path) -> subprocess.Popen:
         env={"PATH": os.environ["PATH"], "DEALSITE_DEMO": "no"} | environ,
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        pass_fds=(listeners.FIRST_FD,),
-        preexec_fn=lambda: os.dup2(held.fileno(), listeners.FIRST_FD),
+        pass_fds=(launcher.FIRST_FD,),
+        preexec_fn=lambda: os.dup2(held.fileno(), launcher.FIRST_FD),
         start_new_session=True,
     )
 
@@ -205,8 +205,8 @@ def test_none_of_400_requests_is_refused_while_a_site_is_replaced(tmp_path, is_r
 
 def test_a_site_that_is_started_without_standard_input_gives_its_number_to_no_socket():
     code = (
-        "from dealsite.processes import listeners; listeners.open_standard_streams();"
-        "made = listeners.opened('127.0.0.1', 0, 1); print(made.fileno())"
+        "from dealsite.processes import launcher; launcher.open_standard_streams();"
+        "made = launcher.listener(launcher.LaunchPlan(port=0)); print(made.fileno())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -216,4 +216,4 @@ def test_a_site_that_is_started_without_standard_input_gives_its_number_to_no_so
         text=True,
         check=True,
     )
-    assert int(done.stdout) >= listeners.FIRST_FD
+    assert int(done.stdout) >= launcher.FIRST_FD

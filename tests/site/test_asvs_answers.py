@@ -20,7 +20,7 @@ from dealsite.accounts import cookies, forms, passwords
 from dealsite.accounts.decorators import role, signed_in
 from dealsite.accounts.forms import PasswordField
 from dealsite.accounts.passwords import Owner
-from dealsite.web.message_cookie import MessageCookie
+from dealsite.web.page_cache import MessageCookie
 from dealsite.web.pages import page_of
 from tests.pages import ROUTES
 from tests.setup.test_environment import settings_with

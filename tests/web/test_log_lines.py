@@ -24,7 +24,7 @@ from dealsite.front_door import process
 from dealsite.management.commands import run as run_command
 from dealsite.management.commands import web as web_command
 from dealsite.web import log_lines
-from dealsite.web.request_log import OneLine
+from dealsite.web.log_lines import OneLine
 
 FORGED = "ada\n2026-01-01 00:00:00,000 ERROR forged\r\x1b[2J\x85\u2028\u202eend"
 EVENTS = f"""
@@ -208,4 +208,4 @@ def test_a_launcher_that_cannot_say_anything_goes_on(command: Any):
         def write(self, text: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    command.Command(stdout=Full())._say("The worker is started again.")
+    command.Command(stdout=Full()).say("The worker is started again.")

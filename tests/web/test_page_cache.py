@@ -6,7 +6,7 @@ from django_htmx.middleware import HtmxDetails
 
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.web import page_cache
-from dealsite.web.message_cookie import MessageCookie
+from dealsite.web.page_cache import MessageCookie
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,8 @@ from dealsite.data.table.ids import is_ulid
 from dealsite.middleware import REQUEST_ID as HEADER
 from dealsite.middleware import WAITED, RequestIdMiddleware
 from dealsite.web import log_lines
-from dealsite.web.request_log import OneLine, RequestFilter, cause_of, current_id
+from dealsite.web.log_lines import OneLine
+from dealsite.web.request_log import RequestFilter, cause_of, current_id
 from tests.people import make_user, signed_in
 
 PATH = "/account/password-reset/ada/s3cret-token/"

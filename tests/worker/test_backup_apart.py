@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dealsite.data.table.errors import Conflict, DataError
-from dealsite.worker import nightly
+from dealsite.worker import schedule
 
 
 def say(code: str) -> tuple[str, ...]:
@@ -15,30 +15,30 @@ def say(code: str) -> tuple[str, ...]:
 
 
 def test_the_last_line_is_what_came_of_it():
-    said = nightly.run_apart(say("print('Restoring: 25 %'); print('It is whole.')"), lambda: None)
+    said = schedule.run_apart(say("print('Restoring: 25 %'); print('It is whole.')"), lambda: None)
     assert said == "It is whole."
 
 
 def test_a_command_that_fails_says_why():
     with pytest.raises(DataError, match=r"^It is damaged\.$"):
-        nightly.run_apart(say("import sys; sys.exit('CommandError: It is damaged.')"), lambda: None)
+        schedule.run_apart(say("import sys; sys.exit('CommandError: It is damaged.')"), lambda: None)
 
 
 def test_a_command_whose_job_another_worker_has_is_ended(monkeypatch):
-    monkeypatch.setattr(nightly, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(schedule, "POLL_SECONDS", 0.01)
 
     def renew() -> None:
         raise Conflict()
 
     with pytest.raises(Conflict):
-        nightly.run_apart(say("import time; time.sleep(60)"), renew)
+        schedule.run_apart(say("import time; time.sleep(60)"), renew)
 
 
 def test_a_nights_backup_runs_so(monkeypatch, settings):
     settings.DEALSITE_NIGHTLY_BACKUPS = 7
-    monkeypatch.setattr(nightly, "run_apart", lambda command, renew: " ".join(command[3:]))
+    monkeypatch.setattr(schedule, "run_apart", lambda command, renew: " ".join(command[3:]))
     held: Any = SimpleNamespace(renew=None)
-    assert nightly.back_up(held) == "backup --keep 7 --unnoted"
+    assert schedule.back_up(held) == "backup --keep 7 --unnoted"
 
 
 def test_a_nights_backup_that_fails_says_why(monkeypatch, settings, tmp_path):
@@ -47,4 +47,4 @@ def test_a_nights_backup_that_fails_says_why(monkeypatch, settings, tmp_path):
     monkeypatch.setenv("DEALSITE_BACKUPS", str(tmp_path / "file"))
     held: Any = SimpleNamespace(renew=lambda: None)
     with pytest.raises(DataError, match="file"):
-        nightly.back_up(held)
+        schedule.back_up(held)

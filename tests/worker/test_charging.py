@@ -10,7 +10,7 @@ import pytest
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.errors import Unavailable
-from dealsite.worker import charging
+from dealsite.worker import loop
 
 
 class Steps:
@@ -57,22 +57,22 @@ def stop():
 )
 def test_it_waits_only_while_nothing_was_done(outcomes, waits, stop, monkeypatch):
     steps = Steps(stop, *outcomes)
-    monkeypatch.setattr(charging, "charge_due", steps)
-    charging.run(stop)
+    monkeypatch.setattr(loop, "charge_due", steps)
+    loop.charge(stop)
     assert (steps.turns, stop.waits) == (len(outcomes), waits)
 
 
 def test_on_a_copy_nothing_is_charged(stop, monkeypatch):
     turns, charged = Steps(stop, {}, {}), Steps(stop, {})
     monkeypatch.setattr(stop, "wait", lambda _: turns(None, clock=None))
-    monkeypatch.setattr(charging, "charge_due", charged)
+    monkeypatch.setattr(loop, "charge_due", charged)
     site_switch.of_process.keep(SiteSwitch("copy"))
-    charging.run(stop)
+    loop.charge(stop)
     assert (turns.turns, charged.turns) == (2, 0)
 
 
 def test_without_a_gateway_nothing_is_charged(stop, settings, monkeypatch):
     settings.DEALSITE_GATEWAY = ""
-    monkeypatch.setattr(charging, "charge_due", None)
-    charging.run(stop)
+    monkeypatch.setattr(loop, "charge_due", None)
+    loop.charge(stop)
     assert stop.waits == 0

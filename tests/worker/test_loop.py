@@ -11,7 +11,7 @@ from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.people import suspension, users
 from dealsite.data.table import errors, ids, schema
 from dealsite.web.request_log import due_to
-from dealsite.worker import alarms, loop, nightly
+from dealsite.worker import alarms, loop, schedule
 from tests.builders import DAY, HOUR, NOW
 from tests.people import make_user
 
@@ -74,7 +74,7 @@ def test_the_lines_of_a_job_name_the_request_that_caused_it_and_so_do_the_jobs_t
 def test_what_a_job_does_in_its_thread_is_due_to_the_same_request():
     made: list[str] = []
     with due_to("R1"):
-        nightly.start(lambda: made.append(add_job("dance", 2)))
+        schedule.start(lambda: made.append(add_job("dance", 2)))
     for thread in threading.enumerate():
         if thread.name == "nightly":
             thread.join()

@@ -14,7 +14,7 @@ from dealsite.data.commerce.payment import charging as running
 from dealsite.data.people import messages, passwords, two_factor, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
-from dealsite.worker import charging, loop
+from dealsite.worker import loop
 from tests.builders import NOW, make_id
 from tests.payments import owe
 from tests.people import make_user
@@ -24,7 +24,7 @@ ORDER = make_id(NOW, 1)  # of what owe() makes
 
 
 def work():
-    charging.charge_due(choice.current(), clock=lambda: NOW)
+    loop.charge_due(choice.current(), clock=lambda: NOW)
     while loop.run_next(now=NOW):
         pass
 

@@ -21,7 +21,7 @@ from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
-from dealsite.worker import alarms, checking, loop, nightly, schedule
+from dealsite.worker import alarms, loop, schedule
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.races import at_once
 
@@ -69,8 +69,8 @@ def take(now: datetime = NIGHT) -> jobs.Job:
 
 def run(time: Clock, job: jobs.Job | None = None) -> CheckResult:
     """Check the table, as a worker does at night; return what it notes."""
-    check = functools.partial(checking.check_table, pace=Pace(checking.RATE, clock=time, sleep=time.sleep))
-    nightly.run(job or take(), clock=time.now, command=check)
+    check = functools.partial(schedule.check_table, pace=Pace(schedule.RATE, clock=time, sleep=time.sleep))
+    schedule.run(job or take(), check, clock=time.now)
     return command_runs.checks()[0]
 
 
@@ -143,7 +143,7 @@ def test_what_nothing_can_be_derived_for_is_mailed_by_kinds_with_the_keys_of_som
 
 def test_of_many_kinds_the_mail_names_those_with_the_most(time, settings, monkeypatch):
     settings.DEALSITE_ALARM_MAIL = ["admins@example.org"]
-    monkeypatch.setattr(checking, "MOST_KINDS", 1)
+    monkeypatch.setattr(alarms, "MOST_KINDS", 1)
     sentences = ["It is odd.", "It is '\\'secret\\'', not 7 ones.", "It is \"'secret'\", not None ones."]
     found = [Problem((f"A#{number}", "A"), sentence) for number, sentence in enumerate(sentences)]
     monkeypatch.setattr(checks, "find", lambda pace: found)
@@ -181,9 +181,9 @@ def test_of_a_large_table_samples_take_turns(time, monkeypatch):
     for _ in range(3):
         make_deal()
     damage("a", "b")
-    monkeypatch.setattr(checking, "WHOLE_ITEMS", 5)
-    monkeypatch.setattr(checking, "SECONDS", 0.0)
-    monkeypatch.setattr(checking, "RATE", 0)
+    monkeypatch.setattr(schedule, "WHOLE_ITEMS", 5)
+    monkeypatch.setattr(schedule, "SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(schedule, "RATE", 0)
     monkeypatch.setattr(sample, "AT_ONCE", 4)
     in_all = schema.count()
     seen, found, night = 0, 0, NOW
@@ -254,7 +254,7 @@ def test_a_worker_whose_check_was_taken_by_another_notes_nothing(time):
     job = take()
     other = jobs.take_next(now=NIGHT + 2 * jobs.LEASE)
     assert other is not None
-    nightly.run(job, clock=time.now)
+    schedule.run(job, schedule.check_table, clock=time.now)
     assert command_runs.newest(CHECK.kind) == []
     assert jobs.get(job.id).state == "open"
     run(time, other)
@@ -269,7 +269,7 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
 
     with monkeypatch.context() as patch:
         patch.setattr(checks, "find", fail)
-        nightly.run(job, clock=time.now)
+        schedule.run(job, schedule.check_table, clock=time.now)
     again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
     assert again is not None
     assert again.error
@@ -285,7 +285,7 @@ def test_a_command_whose_worker_ends_each_time_is_given_up():
     for number in range(jobs.MAX_TRIES + 1):
         job = jobs.take_next(now=NIGHT + number * HOUR)
         assert job is not None
-    nightly.run(job, clock=lambda: NIGHT + 9 * HOUR, command=lambda held: "It went well.")
+    schedule.run(job, lambda held: "It went well.", clock=lambda: NIGHT + 9 * HOUR)
     assert jobs.get(job.id).state == "failed"
     (noted,) = command_runs.newest(CHECK.kind)
     assert (noted.ok, noted.said) == (False, "The worker has ended 8 times before this did.")
@@ -294,11 +294,11 @@ def test_a_command_whose_worker_ends_each_time_is_given_up():
 def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
     plan(NOW)
     works: list[Callable[[], None]] = []
-    monkeypatch.setattr(nightly, "start", works.append)
+    monkeypatch.setattr(schedule, "start", works.append)
     assert loop.run_next(now=NIGHT)
     assert not loop.run_next(now=NIGHT)
     (work,) = works
-    monkeypatch.setattr(checking, "Pace", lambda rate: Pace(0))
+    monkeypatch.setattr(schedule, "Pace", lambda rate: Pace(0))
     work()
     assert command_runs.newest(CHECK.kind)[0].by == "worker"
     assert not loop.run_next(now=NIGHT + DAY)
@@ -306,13 +306,13 @@ def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
 
 def test_a_check_runs_in_a_thread_of_its_own():
     done = threading.Event()
-    nightly.start(done.set)
+    schedule.start(done.set)
     assert done.wait(30)
 
 
 def test_a_job_that_was_handed_over_is_left_alone(monkeypatch):
     plan(NOW)
-    monkeypatch.setattr(nightly, "start", lambda work: None)
+    monkeypatch.setattr(schedule, "start", lambda work: None)
     loop.run_next(now=NIGHT)
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
     assert (item["state"], item["tries"]) == ("open", 1)

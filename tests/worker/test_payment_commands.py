@@ -21,12 +21,12 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """The commands run at NOW and later, as told, and make no test after them wait longer for answers."""
-    from dealsite.worker import charging
+    from dealsite.worker import loop
 
     monkeypatch.setattr(table, "be_patient", lambda: None)
     times = [NOW]
     monkeypatch.setattr(timezone, "now", lambda: times[0])
-    monkeypatch.setattr(charging.charge_due, "__kwdefaults__", {"clock": lambda: times[0]})
+    monkeypatch.setattr(loop.charge_due, "__kwdefaults__", {"clock": lambda: times[0]})
     return times
 
 

@@ -15,9 +15,8 @@ from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table import client
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import loop, nightly, schedule
-from dealsite.worker.held_job import HeldJob
-from dealsite.worker.schedule import SCHEDULE, NightlyCommand
+from dealsite.worker import loop, schedule
+from dealsite.worker.schedule import SCHEDULE, HeldJob, NightlyCommand
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.gateways.ledger import Ledger
 from tests.measuring import measured
@@ -25,7 +24,6 @@ from tests.payments import owe, read, run, work
 
 
 def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(settings):
-    assert {one.kind for one in SCHEDULE} == nightly.COMMANDS.keys()
     assert {one.kind for one in SCHEDULE} <= loop.HANDLERS.keys() & KINDS.keys()
     for command in SCHEDULE:  # a backup is a matter of room on the disk
         assert command.is_on is (command.kind != "backup")
@@ -34,7 +32,7 @@ def test_each_line_of_the_schedule_has_what_it_does_a_setting_and_a_name(setting
 
 
 def test_a_command_is_due_at_its_hour_of_this_day_or_the_next():
-    command = NightlyCommand("x", 4, "DEALSITE_NIGHTLY_CHECK")
+    command = NightlyCommand("x", 4, "DEALSITE_NIGHTLY_CHECK", schedule.close_day)
     assert command.next_run(datetime(2026, 11, 21, 3, 59, tzinfo=UTC)) == datetime(
         2026, 11, 21, 4, tzinfo=UTC
     )
@@ -56,7 +54,7 @@ def test_what_is_turned_off_is_not_planned(fresh_table, settings):
 
 def test_what_was_turned_off_since_it_was_planned_does_not_run(fresh_table, settings, monkeypatch):
     settings.DEALSITE_CLOSE_DAY = False
-    monkeypatch.setattr(nightly, "start", lambda work: pytest.fail("It runs."))
+    monkeypatch.setattr(schedule, "start", lambda work: pytest.fail("It runs."))
     measured(command_runs.plan)(command_runs.CLOSE_DAY, due=NOW)
     assert loop.run_next(now=NOW)
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
@@ -72,7 +70,7 @@ def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_
     command_runs.plan(command_runs.CLOSE_DAY, due=NOW + DAY)
     job = jobs.take_next(now=NOW + DAY)
     assert job is not None
-    nightly.run(job, clock=lambda: NOW + DAY)
+    schedule.run(job, schedule.close_day, clock=lambda: NOW + DAY)
     assert all(read(payment).closed for payment in made)
     (noted,) = command_runs.newest(command_runs.CLOSE_DAY)
     assert (noted.ok, noted.by, noted.said) == (True, "worker", "2 payments moved to the history.")

@@ -1,7 +1,7 @@
 import sys
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.console import Console, JustifyMethod
 from rich.table import Table
@@ -9,16 +9,16 @@ from rich.table import Table
 from dealsite.ask import answers, ready, runs
 from dealsite.ask.answers import Answer
 from dealsite.ask.lake import open_lake
-from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
 from dealsite.home import COMMAND
 from dealsite.lake.entities import ADMIN
-from dealsite.management.progress import printable
+from dealsite.management.command import SiteCommand
+from dealsite.web.log_lines import printable
 
 WIDTH = 200  # of a table that is written into a file
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Asks the lake: one SELECT, as in the CMS under Ask."
     requires_system_checks: list[str] = []
 
@@ -30,9 +30,9 @@ class Command(BaseCommand):
         parser.add_argument("--rows", type=int, default=100_000, help="at most so many rows (100,000)")
         parser.add_argument("--seconds", type=int, default=120, help="at most so long (120)")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        answer = self._ask(self._sql(options), options["rows"], options["seconds"])
-        if options["csv"]:
+    def work(self, sql: str, ready: str, csv: bool, rows: int, seconds: int) -> None:
+        answer = self._ask(self._sql(sql, ready), rows, seconds)
+        if csv:
             for line in answers.as_csv(answer):
                 self.stdout.write(line, ending="")
             return
@@ -50,15 +50,15 @@ class Command(BaseCommand):
         more = ", and more: --rows says how many are shown" if answer.more else ""
         self.stdout.write(f"{len(answer.rows):,} rows in {answer.milliseconds:,} ms{more}")
 
-    def _sql(self, options: dict[str, Any]) -> str:
-        if options["ready"]:
-            found = ready.questions().get(options["ready"])
+    def _sql(self, sql: str, name: str) -> str:
+        if name:
+            found = ready.questions().get(name)
             if found is None:
-                raise CommandError(f"There is no ready question {options['ready']!r}.")
+                raise CommandError(f"There is no ready question {name!r}.")
             return found.sql
-        if not options["sql"]:
+        if not sql:
             raise CommandError('Ask something, such as "SELECT count(*) FROM orders".')
-        return sys.stdin.read() if options["sql"] == "-" else str(options["sql"])
+        return sys.stdin.read() if sql == "-" else sql
 
     def _ask(self, sql: str, rows: int, seconds: int) -> Answer:
         lake = open_lake({ADMIN})
@@ -67,11 +67,8 @@ class Command(BaseCommand):
                 f"There is no lake on this machine: the worker makes it, or {COMMAND} rebuild lake."
             )
         limits = runs.Limits(rows=rows, size=400_000_000, memory=1_000_000_000, seconds=seconds)
-        try:
-            run_id, patience = new_ulid(timezone.now()), seconds + 10
-            run = runs.start(sql, run_id=run_id, by=" command", lake=lake, limits=limits, patience=patience)
-        except DataError as error:
-            raise CommandError(str(error)) from error
+        run_id, patience = new_ulid(timezone.now()), seconds + 10
+        run = runs.start(sql, run_id=run_id, by=" command", lake=lake, limits=limits, patience=patience)
         try:
             if run.state != "answered":
                 raise CommandError(run.why)

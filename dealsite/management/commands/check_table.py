@@ -1,9 +1,8 @@
 import re
 import resource
 import time
-from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
@@ -12,20 +11,19 @@ from dealsite.data.integrity import sample as sampling
 from dealsite.data.integrity.pace import STEP, Pace
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs.command_runs import CHECK_TABLE, CheckResult
-from dealsite.data.table.errors import DataError
-from dealsite.management.noted import run_noted
-from dealsite.management.progress import Progress, printable
+from dealsite.management.command import BadArguments, Progress, SiteCommand
+from dealsite.web.log_lines import printable
 
 SAMPLE = re.compile(r"(?P<share>\d{1,3}(\.\d+)?)%|(?P<seconds>\d{1,6})s?")
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Recompute keys, index rows, counters, days, brand names, featured cards, e-mail guards and the number of "
         "users from the items, and report what differs. Ends with 1 if anything does. Safe while the site runs."
     )
 
-    found: CheckResult | None = None
+    kind = CHECK_TABLE
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -45,32 +43,23 @@ class Command(BaseCommand):
             help="look at items one by one from where the last sample left off: 10%% of the table, or for 30s",
         )
 
-    def handle(
-        self, *args: Any, repair: bool = False, rate: int = 0, sample: str = "", **options: Any
-    ) -> None:
+    def work(self, repair: bool, rate: int, sample: str) -> str:
         asked = SAMPLE.fullmatch(sample)
         if (sample and not asked) or rate < 0:
-            raise CommandError("Say --sample 10% or --sample 30s, and a --rate above 0.")
-        said = run_noted(CHECK_TABLE, lambda: self._run(asked, repair, rate), check=lambda: self.found)
-        self.stdout.write(self.style.SUCCESS(said))
-
-    def _run(self, asked: re.Match[str] | None, repair: bool, rate: int) -> str:
-        try:
-            known = sampling.known_items()
-            with Progress("Checking", known, self.stderr) as progress:
-                pace = Pace(rate, lambda: _advance(progress, known))
-                repaired, left, position = self._check(asked, repair, pace, known)
-                progress.total = progress.done = pace.items
-            self.found = CheckResult(
-                scope="sample" if asked else "whole",
-                items=pace.items,
-                problems=len(repaired) + len(left),
-                repaired=len(repaired),
-                unreadable=second_factor.unreadable(),
-                position=position,
-            )
-        except DataError as error:
-            raise CommandError(str(error)) from error
+            raise BadArguments("Say --sample 10% or --sample 30s, and a --rate above 0.")
+        known = sampling.known_items()
+        with Progress("Checking", known, self.stderr) as progress:
+            pace = Pace(rate, lambda: _advance(progress, known))
+            repaired, left, position = self._check(asked, repair, pace, known)
+            progress.total = progress.done = pace.items
+        self.found = CheckResult(
+            scope="sample" if asked else "whole",
+            items=pace.items,
+            problems=len(repaired) + len(left),
+            repaired=len(repaired),
+            unreadable=second_factor.unreadable(),
+            position=position,
+        )
         self._say(repaired, left, pace)
         if left:
             hint = "" if repair or not any(problem.repairs for problem in left) else " Run it with --repair."
@@ -78,6 +67,9 @@ class Command(BaseCommand):
         also = f", {_problems(len(repaired))} repaired" if repaired else ""
         what = "sample of the table" if asked else "table"
         return f"The {what} {table.name()} is whole{also}."
+
+    def tell(self, said: str) -> None:
+        super().tell(self.style.SUCCESS(said))
 
     def _check(
         self, asked: re.Match[str] | None, repair: bool, pace: Pace, known: int

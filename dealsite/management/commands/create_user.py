@@ -1,9 +1,8 @@
 import getpass
 import sys
-from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.accounts import passwords
@@ -11,11 +10,11 @@ from dealsite.accounts.passwords import Owner
 from dealsite.data.entities.people import ROLES
 from dealsite.data.names import normalise_email, normalise_username
 from dealsite.data.people import users
-from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
+from dealsite.management.command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Create a user. The password is asked for, or read as the first line of standard input."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,24 +24,21 @@ class Command(BaseCommand):
             "--role", action="append", default=[], choices=ROLES, help="may be given several times"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        name, email = options["name"], options["email"]
+    def work(self, name: str, email: str, role: list[str]) -> str:
         now = timezone.now()
         try:
             normalise_username(name)
             email = normalise_email(email)
             password = self._password()
             passwords.check(password, Owner(name, name, email))
-            hashed, roles = passwords.hashed(password), options["role"]
-            user = users.create(
-                username=name, email=email, password=hashed, registration=new_ulid(now), roles=roles, now=now
-            )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
-        except DataError as error:
-            raise CommandError(str(error)) from None
+        hashed, registration = passwords.hashed(password), new_ulid(now)
+        user = users.create(
+            username=name, email=email, password=hashed, registration=registration, roles=role, now=now
+        )
         having = f" with the roles {', '.join(user.roles_in_order)}" if user.roles else ""
-        self.stdout.write(f"{user.username} can now sign in{having}.")
+        return f"{user.username} can now sign in{having}."
 
     def _password(self) -> str:
         """Return the password typed twice at a terminal, or one line of standard input."""

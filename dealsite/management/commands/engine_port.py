@@ -1,10 +1,9 @@
-from typing import Any
-
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from dealsite.data.table import sockets
 from dealsite.engine import port
+from dealsite.management.command import SiteCommand
 
 WARNING = (
     "While this runs, every user of this machine and every web page that is open on it can read and change what the"
@@ -12,13 +11,13 @@ WARNING = (
 )
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Opens a loopback port to the engine for other DynamoDB tools, until Ctrl-C, and prints its address."
     )
     requires_system_checks: list[str] = []
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self) -> None:
         url = settings.DYNAMODB_ENDPOINT_URL
         if not sockets.on_this_machine(url):
             raise CommandError("The table is in no engine on this machine; reach it as the site does.")
@@ -26,9 +25,8 @@ class Command(BaseCommand):
             sockets.connect(url, 2).close()
         except OSError as error:
             raise CommandError(f"There is no engine at {url} ({error}). Start the site first.") from error
-        port.serve(url, self._say)
+        port.serve(url, self._tell)
 
-    def _say(self, opened: str) -> None:
-        self.stdout.write(f"DYNAMODB_ENDPOINT_URL={opened}")
-        self.stdout.flush()
+    def _tell(self, opened: str) -> None:
+        self.say(f"DYNAMODB_ENDPOINT_URL={opened}")
         self.stderr.write(self.style.WARNING(WARNING))

@@ -1,20 +1,21 @@
 from pathlib import Path
-from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data import table
 from dealsite.data.entities.work import SITE
 from dealsite.data.people import my_data
 from dealsite.data.table.errors import DataError
+from dealsite.management.command import SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Write all that is stored about a person into a file (JSON), for who asks by letter, "
         "also after they deleted their account."
     )
+
+    is_patient = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the user name")
@@ -25,13 +26,12 @@ class Command(BaseCommand):
             help="also what they made or changed, and jobs about them: reads the whole table",
         )
 
-    def handle(self, *args: Any, name: str, **options: Any) -> None:
-        path, now = Path(options["out"] or f"{name}-data.json"), timezone.now()
-        table.be_patient()
+    def work(self, name: str, out: str, everywhere: bool) -> str:
+        path, now = Path(out or f"{name}-data.json"), timezone.now()
         try:
             with path.open("x", encoding="utf-8") as file:
                 path.chmod(0o600)
-                text, counts = my_data.as_json(name, now=now, everywhere=options["everywhere"])
+                text, counts = my_data.as_json(name, now=now, everywhere=everywhere)
                 file.write(text)
             if not counts:
                 path.unlink()
@@ -44,4 +44,4 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         for type_, number in sorted(counts.items()):
             self.stdout.write(f"{number:8,} {type_}")
-        self.stdout.write(f"Wrote {path}. It holds personal data: delete it when it is handed over.")
+        return f"Wrote {path}. It holds personal data: delete it when it is handed over."

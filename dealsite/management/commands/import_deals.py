@@ -1,20 +1,20 @@
 import csv
 import time
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Self, TextIO
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.data.catalogue import categories
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
-from dealsite.data.table.errors import DataError, Invalid, NotFound, Unavailable
+from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.imports import csv_files, csv_format, downloads, rows
 from dealsite.imports.csv_files import BadFile
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import NEW_BRAND, NewBrand, Remark
-from dealsite.management.progress import Progress
+from dealsite.management.command import Progress, SiteCommand
 from dealsite.text.spreadsheets import safe_cell
 
 SHOWN = 20  # remarks printed; a report holds all
@@ -62,11 +62,13 @@ class _Report:
             self._file.flush()
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Import deals from a CSV file, which may be compressed with gzip. Columns: "
         f"{', '.join(rows.COLUMNS)}. Running it again imports what is still missing. See docs/importing.md."
     )
+
+    failures = (BadFile,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
@@ -76,38 +78,30 @@ class Command(BaseCommand):
         parser.add_argument("--report", type=Path, help="write rejected rows and remarks to this CSV file")
         parser.add_argument("--by", default="", help="the user name that the deals are published by")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        path: Path = options["file"]
+    def work(self, file: Path, dry_run: bool, images: bool, report: Path | None, by: str) -> str:
         started = time.monotonic()
         try:
-            by = self._publisher(options["by"])
-            with csv_files.opened(path) as file:
-                read_as, about = csv_format.format_of(file), csv_files.count(file)
-            with (
-                _Report(options["report"]) as report,
-                Progress("Importing", about, self.stderr) as progress,
-            ):
+            publisher = self._publisher(by)
+            with csv_files.opened(file) as opened:
+                read_as, about = csv_format.format_of(opened), csv_files.count(opened)
+            with _Report(report) as remarks, Progress("Importing", about, self.stderr) as progress:
                 run = Import(
-                    by=by,
+                    by=publisher,
                     now=timezone.now(),
-                    report=report.add,
+                    report=remarks.add,
                     step=progress.advance,
-                    new_brand=report.add_brand,
-                    dry_run=options["dry_run"],
-                    pictures=downloads.pictures_of if options["images"] else None,
+                    new_brand=remarks.add_brand,
+                    dry_run=dry_run,
+                    pictures=downloads.pictures_of if images else None,
                 )
                 if not run.dry_run:
                     categories.create_all()
-                run.run(rows.check(csv_files.read(path, read_as)))
-        except BadFile as error:
-            raise CommandError(str(error)) from None
+                run.run(rows.check(csv_files.read(file, read_as)))
         except KeyboardInterrupt:
             raise CommandError("Interrupted. Run the same command again to import the rest.") from None
         except Unavailable as error:
             raise CommandError(f"{error} Run the same command again to import the rest.") from None
-        except DataError as error:
-            raise CommandError(str(error)) from None
-        self._tell(run, report, time.monotonic() - started)
+        return self._told(run, remarks, time.monotonic() - started)
 
     def _publisher(self, username: str) -> str:
         if not username:
@@ -117,7 +111,7 @@ class Command(BaseCommand):
         except (NotFound, Invalid):
             raise CommandError(f"There is no user {username}.") from None
 
-    def _tell(self, run: Import, report: _Report, seconds: float) -> None:
+    def _told(self, run: Import, report: _Report, seconds: float) -> str:
         totals, will = run.totals, "would be " if run.dry_run else ""
         for remark in report.first:
             where = f"line {remark.line:,}" + (f", {remark.column}" if remark.column else "")
@@ -129,7 +123,7 @@ class Command(BaseCommand):
         if report.brands:
             more = f" and {len(report.brands) - SHOWN:,} more" if len(report.brands) > SHOWN else ""
             self.stdout.write(f"New brands: {', '.join(report.brands[:SHOWN])}{more}.")
-        self.stdout.write(
+        return (
             f"{totals.imported:,} {will}imported, {totals.there:,} there already, {totals.refused:,} rejected; "
             f"{totals.brands:,} new brands; {totals.rows / max(seconds, 0.001):,.0f} rows a second."
         )

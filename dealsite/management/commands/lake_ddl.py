@@ -1,10 +1,10 @@
 import re
-from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dealsite.lake import views
+from dealsite.management.command import SiteCommand
 
 FORMS = {
     "location": re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*"),
@@ -13,7 +13,7 @@ FORMS = {
 }
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Print the statements that let Amazon Athena read the lake: run them one by one."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,7 +23,7 @@ class Command(BaseCommand):
             "--since", default="2026-01-01", help="the first day on which something was created or changed"
         )
 
-    def handle(self, *args: Any, location: str, database: str, since: str, **options: Any) -> None:
+    def work(self, location: str, database: str, since: str) -> None:
         for what, value in (("location", location), ("database", database), ("since", since)):
             if not FORMS[what].fullmatch(value):
                 raise CommandError(f"{value!r} cannot be the {what}. Name one with --{what}.")

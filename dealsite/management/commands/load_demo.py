@@ -1,20 +1,19 @@
-from typing import Any
-
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data.table.errors import DataError
 from dealsite.demo import loading
 from dealsite.demo.loading import SignIn
-from dealsite.management.progress import Progress
+from dealsite.management.command import Progress, SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Load the demo content: about 400 deals of invented brands, editors and shoppers. Loaded once; "
         "run again after an interruption, it goes on where it was."
     )
+
+    failures = (loading.NotOurs,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         foreign = (
@@ -22,32 +21,26 @@ class Command(BaseCommand):
         )
         parser.add_argument("--yes", action="store_true", help=foreign)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, yes: bool) -> str | None:
         own = settings.DEALSITE_EMBEDDED and not settings.HTTPS  # everybody knows the passwords of the demo
-        if not own and not options["yes"]:
+        if not own and not yes:
             where = settings.DYNAMODB_ENDPOINT_URL or f"Amazon DynamoDB in {settings.DEALSITE_REGION}"
             not_own = "of a public site" if settings.HTTPS else "not of the embedded engine"
             raise CommandError(
                 f"The table {settings.DEALSITE_TABLE} at {where} is {not_own}. "
                 "To load the demo content there all the same, with random passwords: load_demo --yes"
             )
-        try:
-            if loading.is_loaded():
-                self.stdout.write("The demo content is here already.")
-                return
-            self._load(random_passwords=not own)
-        except (DataError, loading.NotOurs) as error:
-            raise CommandError(str(error)) from None
-
-    def _load(self, *, random_passwords: bool) -> None:
-        started, made = loading.begin(timezone.now(), random_passwords=random_passwords)
-        if made and random_passwords:
+        if loading.is_loaded():
+            return "The demo content is here already."
+        started, made = loading.begin(timezone.now(), random_passwords=not own)
+        if made and not own:
             self._tell(made)
         with Progress("Demo content", loading.steps(), self.stderr) as progress:
             loading.load_content(started, progress.advance)
-        for sign_in in loading.finish(started, random_passwords=random_passwords):
-            if random_passwords:
+        for sign_in in loading.finish(started, random_passwords=not own):
+            if not own:
                 self._tell(sign_in)
+        return None
 
     def _tell(self, made: SignIn) -> None:
         """Print a random password; it is stored nowhere."""

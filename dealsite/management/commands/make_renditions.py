@@ -1,21 +1,20 @@
 from collections.abc import Iterator
-from typing import Any
 
 from django.core.files.storage import default_storage
-from django.core.management.base import BaseCommand
 
+from dealsite.management.command import SiteCommand
 from dealsite.pictures import encoding, renditions, uploads
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Make the AVIF and WebP files of every stored picture that lacks them. The worker does so by itself for each "
         "picture that editors bring. Safe while the site runs, and to be stopped and run again at any time."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self) -> str:
         made = sum(renditions.make(name) for name in _names())
-        self.stdout.write(self.style.SUCCESS(f"Made the files of {made:,} pictures."))
+        return self.style.SUCCESS(f"Made the files of {made:,} pictures.")
 
 
 def _names() -> Iterator[str]:

@@ -1,37 +1,36 @@
-from typing import Any
+from django.core.management.base import CommandError, CommandParser
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-
-from dealsite.data import SCHEMAS, table
+from dealsite.data import SCHEMAS
 from dealsite.data.integrity import migrations
 from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
 from dealsite.data.integrity.pace import Pace
 from dealsite.data.table import schema
-from dealsite.data.table.errors import DataError, VersionConflict
-from dealsite.management.progress import Progress
+from dealsite.data.table.errors import VersionConflict
+from dealsite.management.command import Progress, SiteCommand
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Store every item of an older schema in the shape that this version of the site writes (docs/upgrading.md). "
         "Safe while the site runs. Ended at any point, it goes on where it was."
     )
 
+    failures = (ValueError,)
+    is_patient = True
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
         parser.add_argument(
-            "--only", choices=sorted(SCHEMAS), metavar="TYPE", help="items of this type alone"
+            "--only", default="", choices=sorted(SCHEMAS), metavar="TYPE", help="items of this type alone"
         )
         parser.add_argument("--name", help='what it goes on with later; the type, or "all"')
         rate = f"items a second at most; {migrations.RATE:g} if not said"
         parser.add_argument("--rate", type=float, default=migrations.RATE, help=rate)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        only, dry_run = options["only"] or "", options["dry_run"]
-        if options["rate"] <= 0:
+    def work(self, dry_run: bool, only: str, name: str, rate: float) -> str:
+        if rate <= 0:
             raise CommandError("The rate is a number of items a second, above 0.")
-        table.be_patient()
-        name = options["name"] or only or "all"
+        name = name or only or "all"
         try:
             begun = migrations.begin(name, only=only)
             if dry_run:
@@ -42,16 +41,12 @@ class Command(BaseCommand):
                 def advance(now: Migration) -> None:
                     progress.advance(now.seen - progress.done, made=now.total(MIGRATED) - progress.made)
 
-                done = migrations.run(
-                    begun, only=only, dry_run=dry_run, pace=Pace(options["rate"]), advance=advance
-                )
+                done = migrations.run(begun, only=only, dry_run=dry_run, pace=Pace(rate), advance=advance)
         except VersionConflict:
             raise CommandError(f"Another process goes on with the migration {name}.") from None
-        except (DataError, ValueError) as error:
-            raise CommandError(str(error)) from error
-        self._tell(done, dry_run=dry_run)
+        return self._told(done, dry_run=dry_run)
 
-    def _tell(self, done: Migration, *, dry_run: bool) -> None:
+    def _told(self, done: Migration, *, dry_run: bool) -> str:
         verb = "to migrate" if dry_run else "migrated"
         said = {MIGRATED: verb, NEWER: "newer than this version of the site", CONTENDED: "changed too often"}
         for outcome, what in said.items():
@@ -62,4 +57,4 @@ class Command(BaseCommand):
             numbers += f", {done.total(NEWER):,} newer and left alone"
         if done.total(CONTENDED):
             raise CommandError(f"{numbers}; {done.total(CONTENDED):,} changed too often: run it again.")
-        self.stdout.write(self.style.SUCCESS(f"{done.seen:,} items: {numbers}."))
+        return self.style.SUCCESS(f"{done.seen:,} items: {numbers}.")

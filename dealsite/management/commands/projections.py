@@ -1,19 +1,17 @@
 from datetime import UTC, datetime
-from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from dealsite.management.command import SiteCommand
 from dealsite.stream import skipped
 from dealsite.stream.status import lag, status
 from dealsite.worker.loop import PROJECTIONS
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Tell how the search index and the lake of this machine are doing, and which items they had to skip."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self) -> None:
         now = datetime.now(UTC)
         for name, make in PROJECTIONS.items():
             folder = make().folder

@@ -1,25 +1,25 @@
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from storages.backends.s3 import S3Storage
 
 from dealsite import setting_kinds
+from dealsite.management.command import SiteCommand
 from dealsite.web import builds
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Adds this build's static files to a bucket from which /static/ is served, and prunes those of old builds."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("place", help="where, such as s3://bucket/static")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, place: str) -> str:
         try:
-            parts = urlsplit(setting_kinds.bucket_place(options["place"]))
+            parts = urlsplit(setting_kinds.bucket_place(place))
         except ValueError as wanted:
             raise CommandError(f"The place should be {wanted}.") from None
         bucket = S3Storage(
@@ -30,4 +30,4 @@ class Command(BaseCommand):
             object_parameters={"CacheControl": "public, max-age=31536000, immutable"},
         )
         builds.keep(settings.STATIC_ROOT, bucket, now=timezone.now())
-        self.stdout.write(f"Published the static files of this build to {options['place']}.")
+        return f"Published the static files of this build to {place}."

@@ -1,23 +1,23 @@
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.backups import folder, restoring
+from dealsite.backups import folder as backups
+from dealsite.backups import restoring
 from dealsite.backups.archive import ArchiveError
-from dealsite.data import table
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 from dealsite.engine.programs import EngineError
-from dealsite.management.progress import Progress, printable
+from dealsite.management.command import Progress, SiteCommand
+from dealsite.web.log_lines import printable
 
 SHOWN = 20  # problems of a backup that is checked
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Restore a backup into an empty data folder; or, with --table, into the table and buckets of the settings, "
         "where the table is missing or empty. A backup of either kind restores into either. It is a copy that rests "
@@ -25,6 +25,7 @@ class Command(BaseCommand):
         "again: ends with 1 if anything is wrong, and is safe while the site runs."
     )
     requires_system_checks: list[str] = []
+    is_patient = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -43,11 +44,10 @@ class Command(BaseCommand):
             "--resume", action="store_true", help="with --table: go on with a restore that did not end"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, archive: Path | None, folder: Path, table: bool, check: bool, resume: bool) -> str:
         now, problems = timezone.now(), list[Problem]()
-        table.be_patient()
         try:
-            if not (path := options["archive"] or (folder.newest() if options["check"] else None)):
+            if not (path := archive or (backups.newest() if check else None)):
                 raise CommandError("Name the archive to restore.")
             with Progress("Restoring", 1, self.stderr) as progress:
 
@@ -55,12 +55,12 @@ class Command(BaseCommand):
                     progress.total = total
                     progress.advance(items, made=items)
 
-                if options["check"]:
+                if check:
                     contents, problems = restoring.check(path, now=now, advance=advance)
-                elif options["table"]:
-                    contents = restoring.into_table(path, now=now, advance=advance, resume=options["resume"])
+                elif table:
+                    contents = restoring.into_table(path, now=now, advance=advance, resume=resume)
                 else:
-                    contents = restoring.into_folder(path, options["folder"], now=now, advance=advance)
+                    contents = restoring.into_folder(path, folder, now=now, advance=advance)
         except (ArchiveError, EngineError, DataError, OSError) as error:
             raise CommandError(printable(str(error))) from error
         for problem in problems[:SHOWN]:
@@ -73,12 +73,11 @@ class Command(BaseCommand):
         )
         if contents.missing:
             self.stdout.write(f"{len(contents.missing):,} pictures that items name are missing.")
-        if options["check"]:
-            self.stdout.write("Its table is whole. What was restored is removed again.")
-            return
-        if options["table"] and "secret_key" in contents.manifest.files:
+        if check:
+            return "Its table is whole. What was restored is removed again."
+        if table and "secret_key" in contents.manifest.files:
             self.stdout.write(
                 "The site needs the key of then, too: set DEALSITE_SECRET_KEY to what"
                 f" `tar -xOf {path} secret_key` prints."
             )
-        self.stdout.write(site_switch.COPY_RESTS)
+        return site_switch.COPY_RESTS

@@ -1,12 +1,11 @@
 import io
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from django.conf import settings
 from django.core import checks
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite import environment
@@ -14,12 +13,15 @@ from dealsite.data.people import users
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.schema import Throughput
 from dealsite.engine.programs import EngineError
+from dealsite.management.command import SiteCommand
 from dealsite.processes import data_folder
 from dealsite.site_setup import buckets, surroundings, tables
 from dealsite.site_setup.finding import Finding
 
+Units = int | None
 
-class Command(BaseCommand):
+
+class Command(SiteCommand):
     help = (
         "Makes the table, what every site has in it, and the first admin; tries mail, buckets, proxy, clock and disk;"
         " lists what is missing. Safe to repeat. The password is asked for, or read from standard input."
@@ -41,39 +43,45 @@ class Command(BaseCommand):
         )
         parser.add_argument("--mail-to", default="", metavar="ADDRESS", help="send a mail there, to try it")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        if (options["warm_read"] is None) != (options["warm_write"] is None):
+    def work(
+        self,
+        admin: str,
+        email: str,
+        mail_to: str,
+        yes: bool,
+        repair: bool,
+        warm_read: Units,
+        warm_write: Units,
+    ) -> str:
+        if (warm_read is None) != (warm_write is None):
             raise CommandError("--warm-read and --warm-write belong together.")
-        warm = Throughput(options["warm_read"], options["warm_write"]) if options["warm_read"] else None
-        if not options["yes"]:
+        warm = Throughput(warm_read, warm_write) if warm_read and warm_write else None
+        if not yes:
             self._confirm()
         try:
-            data_folder.make_data_folder(self.stdout.write)
-            with data_folder.engine_at_hand(self.stdout.write) as engine:
-                made = tables.prepare(warm=warm, repair=options["repair"])
+            data_folder.make_data_folder(self.say)
+            with data_folder.engine_at_hand(self.say) as engine:
+                made = tables.prepare(warm=warm, repair=repair)
                 if engine is not None:
                     environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
                 said = "is made" if made else "was there"
                 found = [*tables.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
                 whole = "" if found else ", with all that every site has in it"
                 found.insert(0, Finding("table", f"{tables.place()} {said}{whole}."))
-                found += [*self._admin(options["admin"], options["email"], asks=not options["yes"])]
+                found += [*self._admin(admin, email, asks=not yes)]
                 found += [*surroundings.clock(timezone.now())]
         except (DataError, EngineError, data_folder.LaunchError) as error:
             reason = getattr(error, "reason", "")
             raise CommandError(f"{error} {reason}".strip()) from error
-        found += [*_settings(), *surroundings.mail(options["mail_to"]), *buckets.buckets(timezone.now())]
+        found += [*_settings(), *surroundings.mail(mail_to), *buckets.buckets(timezone.now())]
         found += [*surroundings.proxy(), *surroundings.disk()]
-        self._tell(found)
+        return self._told(found)
 
     def _confirm(self) -> None:
         if not sys.stdin.isatty():
             raise CommandError("Nobody is there to ask: say --yes to make what is missing.")
-        if input(f"Make what is missing of the table {tables.place()}? [yes] ").strip() not in (
-            "",
-            "y",
-            "yes",
-        ):
+        said = input(f"Make what is missing of the table {tables.place()}? [yes] ").strip()
+        if said not in ("", "y", "yes"):
             raise CommandError("Nothing was changed.")
 
     def _admin(self, name: str, email: str, *, asks: bool) -> Iterator[Finding]:
@@ -99,7 +107,7 @@ class Command(BaseCommand):
             return
         yield Finding("admin", f"{name} can sign in at {settings.DEALSITE_URL}/account/sign-in/.")
 
-    def _tell(self, found: list[Finding]) -> None:
+    def _told(self, found: list[Finding]) -> str:
         for one in found:
             mark = "ok" if not one.todo else "MISSING" if one.is_needed else "note"
             self.stdout.write(f"{mark:<8} {one.about:<9} {one.text}")
@@ -109,7 +117,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"The site is not ready: {needed} of these {'is' if needed == 1 else 'are'} missing."
             )
-        self.stdout.write("The site is ready.")
+        return "The site is ready."
 
 
 def _settings() -> Iterator[Finding]:

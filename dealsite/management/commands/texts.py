@@ -1,12 +1,10 @@
 from argparse import ArgumentParser
-from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from dealsite.management.command import SiteCommand
 from dealsite.text import translations
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Finds the texts of the site and brings locale/ up to date with them; says which have no translation."
     )
@@ -15,7 +13,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="change nothing")
 
-    def handle(self, *args: Any, check: bool, **options: Any) -> None:
+    def work(self, check: bool) -> None:
         for language in translations.languages():
             if not check:
                 translations.update(language)

@@ -2,18 +2,18 @@ import os
 import signal
 import threading
 from argparse import SUPPRESS
-from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from dealsite.metrics import counting, port, table_gauges
+from dealsite.management.command import SiteCommand
+from dealsite.metrics import counting, page
 from dealsite.processes import heartbeat
 from dealsite.processes.children import tell_that_it_serves
-from dealsite.processes.memory import use_few_arenas
+from dealsite.processes.shortage import use_few_arenas
 from dealsite.web import log_lines
-from dealsite.worker import at_work, charging, loop
+from dealsite.worker import loop
 
 START_SECONDS = 10  # for its threads
 STOP_SECONDS = 20  # for what runs when it is told to stop: killed anywhere, it loses nothing
@@ -21,11 +21,13 @@ STOP_SECONDS = 20  # for what runs when it is told to stop: killed anywhere, it 
 logger = structlog.get_logger(__name__)
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Run jobs and charge payments as they come due, and feed the projections, until stopped. "
         "Several workers may run at once."
     )
+
+    failures = (loop.PartDied,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -35,10 +37,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--tells", type=int, help=SUPPRESS)  # where the launcher hears that it has begun
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, only_projections: bool, tells: int | None) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
-        counting.begin("feeder" if options["only_projections"] else "worker")
+        counting.begin("feeder" if only_projections else "worker")
         stop = threading.Event()
 
         def end(*_: object) -> None:
@@ -51,31 +53,29 @@ class Command(BaseCommand):
         signal.alarm(START_SECONDS)
         try:
             if number := settings.DEALSITE_METRICS_PORT:
-                loop.Part("metrics-port", lambda: port.keep(stop, number)).start()
-            if options["only_projections"]:
+                loop.Part("metrics-port", lambda: page.keep_port(stop, number)).start()
+            if only_projections:
                 with loop.feeding(stop) as consumers:
                     signal.alarm(STOP_SECONDS if stop.is_set() else 0)
                     loop.watch(stop, consumers)
                 return
-            heart = loop.Part(
-                "heartbeat", lambda: heartbeat.keep(stop, "worker", lambda: {"jobs": at_work.jobs()})
-            )
+            heart = loop.Part("heartbeat", lambda: heartbeat.keep(stop, "worker"))
             parts = [
                 loop.Part(
-                    "charging", lambda: charging.run(stop)
+                    "charging", lambda: loop.charge(stop)
                 ),  # a gateway that takes its time holds up no job
                 heart,
-                loop.Part("metrics", lambda: table_gauges.keep(stop)),
+                loop.Part("metrics", lambda: counting.keep_gauges(stop)),
             ]
             for part in parts:
                 part.start()
             with loop.feeding(stop) as consumers:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
-                tell_that_it_serves(options["tells"])
+                tell_that_it_serves(tells)
                 loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
             heart.join(heartbeat.END_SECONDS)
-        except loop.PartDied as error:
-            raise CommandError(str(error)) from error
+        except loop.PartDied:
+            raise
         except Exception:
             # It would wait for its threads, which do not know that it is over.
             logger.exception("worker_failed")

@@ -8,7 +8,7 @@ from django.contrib.messages.storage import default_storage
 from django.http import HttpResponse
 
 from cms.shared import undo
-from dealsite.web.message_cookie import MessageCookie
+from dealsite.web.page_cache import MessageCookie
 
 
 def test_a_long_note_does_not_cost_its_way_back(rf):

@@ -18,7 +18,7 @@ from dealsite.data.commerce.carts import CartAddition
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.web import page_cache
-from dealsite.web.message_cookie import MessageCookie
+from dealsite.web.page_cache import MessageCookie
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
 
