@@ -7,13 +7,13 @@ from functools import partial
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, drafts
 from dealsite.data.catalogue.cards import page_key
-from dealsite.data.catalogue.deal.deal_record import deal_write, transact_again
+from dealsite.data.catalogue.deal.deal_record import deal_write
 from dealsite.data.catalogue.deals import BrandChanged, check_brand, deal_from_items
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import NotFound, VersionConflict
-from dealsite.data.table.writes import Update, Write, equals, present
+from dealsite.data.table.writes import Update, equals, present
 
 INDEX_LAG = timedelta(seconds=10)  # an index may show a deal this much later; then a second look is taken
 
@@ -35,7 +35,7 @@ def rename_brand(job: jobs.Job, now: datetime) -> datetime | None:
         return None
     try:
         for kind, row_id in _rows_with_another_name(brand):
-            transact_again(partial(_draft_writes if kind == "Draft" else _deal_writes, row_id, brand))
+            table.retrying(partial(_rename_on_draft if kind == "Draft" else _rename_on_deal, row_id, brand))
     except BrandChanged:
         return None
     return now + INDEX_LAG if now < job.created_at + INDEX_LAG else None
@@ -54,12 +54,12 @@ def _rows_with_another_name(brand: brands.Brand) -> Iterator[tuple[str, str]]:
                 yield row["type"], row["card"]["id"]
 
 
-def _deal_writes(deal_id: str, brand: brands.Brand) -> list[Write]:
-    """Return what renews the brand's name on a deal's card and its featured copies; [] if the deal went or moved."""
+def _rename_on_deal(deal_id: str, brand: brands.Brand) -> None:
+    """Renew the brand's name on a deal's card and its featured copies, unless the deal went or moved."""
     item = table.get(keys.deal(deal_id))
     deal = deal_from_items(item, None) if item else None
     if deal is None or deal.card.brand != brand.slug or deal.card.brand_name == brand.name:
-        return []
+        return
     featured = [
         Update(
             key=page_key(page),
@@ -69,21 +69,21 @@ def _deal_writes(deal_id: str, brand: brands.Brand) -> list[Write]:
         )
         for page in deal.featured_on
     ]
-    return [deal_write(deal, {("card", "brand_name"): brand.name}), check_brand(brand), *featured]
+    table.transact([deal_write(deal, {("card", "brand_name"): brand.name}), check_brand(brand), *featured])
 
 
-def _draft_writes(draft_id: str, brand: brands.Brand) -> list[Write]:
-    """Return what renews the brand's name on a draft's card; [] if the draft went, moved or was published."""
+def _rename_on_draft(draft_id: str, brand: brands.Brand) -> None:
+    """Renew the brand's name on a draft's card, unless the draft went, moved or was published."""
     try:
         draft = drafts.get(draft_id)
     except NotFound:
-        return []
+        return
     if draft.published_as or draft.card.brand != brand.slug:
-        return []
+        return
     renamed = Update(
         key=keys.draft(draft_id),
         set={("card", "brand_name"): brand.name},
         when=(equals("version", draft.version), present("card")),
         otherwise=VersionConflict(),
     )
-    return [renamed, check_brand(brand)]
+    table.transact([renamed, check_brand(brand)])

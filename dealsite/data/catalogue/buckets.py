@@ -4,12 +4,14 @@ No feed ever queries an empty bucket. The list of days is written only when a da
 it; a small counter for each day tells when its first deal comes and its last one goes.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
 from django.utils.translation import gettext_lazy
 
-from dealsite.data import keys
+from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, DAY_COUNT, DAYS, YEARS_LIST
 from dealsite.data.entities.taxonomy import DAY_ATTRIBUTE as DAY_ATTRIBUTE
 from dealsite.data.table.convert import Item
@@ -50,22 +52,43 @@ def _attribute(day: date) -> str:
     return f"{DAY_ATTRIBUTE}{day.isoformat()}"
 
 
-def remember(day: date, *, listed: bool) -> None:
+def _remember(days: Iterable[date], *, listed: bool) -> None:
     if len(_listed) > 10_000:
         _listed.clear()
-    (_listed.add if listed else _listed.discard)(day)
+    (_listed.update if listed else _listed.difference_update)(days)
 
 
-def arrive(deal_id: str, brand: str, category: str) -> list[Write]:
-    """Return the counter writes of a deal that is published or scheduled."""
-    counted = [_count_brand(deal_id, brand, 1), _count_category(deal_id, category, 1)]
-    return [*counted, *_day_arrives(time_of(deal_id).date())]
+def transact(
+    writes: Sequence[Write], *, arrive: Iterable[DealCard] = (), leave: DealCard | None = None
+) -> None:
+    """Carry out writes and count the deals that they publish, schedule or delete. 1 transaction, 2 to unlist a day.
 
+    NotFound for a brand or category that is not there.
+    """
+    arrive = list(arrive)
+    days, gone = {card.live_at.date() for card in arrive}, leave and leave.live_at.date()
+    counted = [count for card in arrive for count in _count_deal(card, 1)]
+    counted += _count_deal(leave, -1) if leave else []
+    is_last = False
 
-def leave(deal_id: str, brand: str, category: str, *, last_of_day: bool) -> list[Write]:
-    """Return the counter writes of a deal that is deleted; `last_of_day` unlists its day."""
-    counted = [_count_brand(deal_id, brand, -1), _count_category(deal_id, category, -1)]
-    return [*counted, *_day_leaves(time_of(deal_id).date(), last=last_of_day)]
+    def attempt() -> None:
+        nonlocal is_last
+        moved = [write for card in arrive if card.live_at.date() != gone for write in _day_arrives(card)]
+        if gone and gone not in days:  # else the day keeps its number of deals
+            moved += _day_leaves(gone, last=is_last)
+        try:
+            table.transact([*writes, *counted, *moved])
+        except DayIsEmpty:
+            _remember(days, listed=False)
+            raise
+        except (LastOfDay, MoreOfDay) as error:
+            is_last = isinstance(error, LastOfDay)
+            raise
+        _remember(days, listed=True)
+        if gone and is_last:
+            _remember([gone], listed=False)
+
+    table.retrying(attempt, on=(DayIsEmpty, LastOfDay, MoreOfDay))
 
 
 def move(deal_id: str, old: tuple[str, str], new: tuple[str, str]) -> list[Write]:
@@ -75,6 +98,10 @@ def move(deal_id: str, old: tuple[str, str], new: tuple[str, str]) -> list[Write
         if before != after:
             writes += [count(deal_id, before, -1), count(deal_id, after, 1)]
     return writes
+
+
+def _count_deal(card: DealCard, n: int) -> list[Write]:
+    return [_count_brand(card.id, card.brand, n), _count_category(card.id, card.category, n)]
 
 
 def _count_brand(deal_id: str, slug: str, n: int) -> Update:
@@ -93,7 +120,8 @@ def _count(key: keys.Key, bucket: str, n: int, missing: NotFound) -> Update:
     )
 
 
-def _day_arrives(day: date) -> list[Write]:
+def _day_arrives(card: DealCard) -> list[Write]:
+    day = card.live_at.date()
     counted = Update(key=keys.day_count(day), set=DAY_COUNT.item({}), add={"deals": 1})
     if day in _listed:
         return [replace(counted, set={}, when=(at_least("deals", 1),), otherwise=DayIsEmpty())]

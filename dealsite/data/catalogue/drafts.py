@@ -29,7 +29,7 @@ from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.entities.drafts import DRAFT
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import AlreadyExists, Busy, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Delete, Put, absent
 
@@ -48,7 +48,6 @@ __all__ = [
     "restore",
     "save",
 ]
-TRIES = 5
 GONE = gettext_lazy("It was deleted meanwhile.")
 BACK_ALREADY = gettext_lazy("There is a draft with this id again, so the one in the trash cannot come back.")
 
@@ -182,16 +181,11 @@ def restore(
     NotFound if it is not in the trash (any more), Conflict if its id is taken again, the trash is being
     emptied, or it was not deleted at `version`.
     """
-    for _ in range(TRIES):
-        found = trash_record.find("draft", draft_id)
-        if found is None:
-            if audit_context.writes:  # they did not happen
-                raise NotFound(gettext_lazy("This draft is not in the trash any more."))
-            try:
-                return get(draft_id)
-            except NotFound:
-                raise NotFound(gettext_lazy("This draft is not in the trash any more.")) from None
-        trash_record.check_restorable(found, version)
+
+    def attempt() -> Draft:
+        found = trash_record.find_restorable("draft", draft_id, get, version, audit_context)
+        if isinstance(found, Draft):
+            return found
         kept = dict(found.kept or {})
         card = kept["card"]
         with contextlib.suppress(NotFound):  # a draft may name a brand that does not exist any more
@@ -208,12 +202,10 @@ def restore(
         taken, note = AlreadyExists(BACK_ALREADY), audit_context.note
         put = Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=taken)
         entry = noted("draft", draft_id, "restored", by=by, now=now, new=draft.content, note=note)
-        try:
-            table.transact([trash_record.take_write(found), put, entry, *audit_context.writes])
-        except VersionConflict:
-            continue
+        table.transact([trash_record.take_write(found), put, entry, *audit_context.writes])
         return draft
-    raise Busy()
+
+    return table.retrying(attempt)
 
 
 def as_version(draft: Draft) -> Version:

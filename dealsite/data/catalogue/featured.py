@@ -27,11 +27,9 @@ from dealsite.data.entities.featured import EDITORS_CHOICE_PAGE, FRONT_PAGE
 from dealsite.data.entities.featured import MAX_CARDS as MAX_CARDS
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Busy, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, equals, exists, missing
-
-TRIES = 5
 
 PAGES: Mapping[str, Any] = {
     FRONT: gettext_lazy("Front page"),
@@ -82,7 +80,9 @@ def set_featured(
     ids = [deal.id for deal in deals]
     check_ids(ids)
     token = new_ulid(now)
-    for _try in range(TRIES):
+
+    def attempt() -> FeaturedPage:
+        nonlocal page, deals
         if page.last_edit == token:
             return page
         if page.version != version:
@@ -100,7 +100,7 @@ def set_featured(
                 sentence = _("A deal of this list was deleted meanwhile: %(ids)s.")
                 raise NotFound(sentence % {"ids": ", ".join(gone)}) from None
             deals = [found[deal_id] for deal_id in ids if deal_id in found]
-            continue
+            raise
         return replace(
             page,
             version=version + 1,
@@ -110,7 +110,8 @@ def set_featured(
             by_hand=by_hand,
             updated_at=now,
         )
-    raise Busy()
+
+    return table.retrying(attempt)
 
 
 def check_ids(ids: Sequence[str]) -> None:

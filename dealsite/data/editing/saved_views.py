@@ -12,11 +12,9 @@ from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Busy, Invalid, VersionConflict
+from dealsite.data.table.errors import Invalid, VersionConflict
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Delete, Put, at_version
-
-TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +83,21 @@ def forget(username: str) -> None:
 def _change(username: str, change: Callable[[Views], Views], now: datetime) -> None:
     """Change a user's views as they are now; nothing is written where nothing changes."""
     key = keys.list_views(username)
-    for _try in range(TRIES):
+
+    def attempt() -> None:
         item = table.get(key)
         views, version = _views(item), item["version"] if item else 0
         wanted = change(views)
-        if wanted == views:
-            return
-        stored = {"username": username, "views": [to_item(view) for view in wanted], "version": version + 1}
-        put = LIST_VIEWS.item(stored | {"updated_at": iso(now)})
-        try:
+        if wanted != views:
+            stored = {
+                "username": username,
+                "views": [to_item(view) for view in wanted],
+                "version": version + 1,
+            }
+            put = LIST_VIEWS.item(stored | {"updated_at": iso(now)})
             table.write(Put(key=key, item=put, when=at_version(version), otherwise=VersionConflict()))
-        except VersionConflict:
-            continue
-        return
-    raise Busy()
+
+    table.retrying(attempt)
 
 
 def _views(item: Item | None) -> Views:

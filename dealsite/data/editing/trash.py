@@ -20,14 +20,13 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import AlreadyExists, BadCursor, Busy, NotFound, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, BadCursor, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.writes import Check, Delete, Update, Write, absent, equals
 
 __all__ = ["EMPTY_TRASH", "KEPT_FOR", "TrashEntry", "find", "get"]  # of its record, for whoever imports this
 PAGE_SIZE = 50
 EMPTIED_AT_ONCE = 25
-TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +101,15 @@ def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime |
     With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 2 queries
     + 1 transaction, and once more all but the get for each 40 versions or prices.
     """
-    for _ in range(TRIES):
+
+    def attempt() -> bool:
         found = find(kind, thing_id)
         if found is None or (until and found.at > until):
             return False
-        try:
-            _purge(found, by=by, now=now)
-        except VersionConflict:
-            continue
+        _purge(found, by=by, now=now)
         return True
-    raise Busy()
+
+    return table.retrying(attempt)
 
 
 def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:

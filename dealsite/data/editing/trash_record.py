@@ -4,16 +4,18 @@ The transaction that deletes a thing puts it there, and sees to it that a job of
 trash. Versions and prices stay where they are until then.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.editing.audit import AuditContext
 from dealsite.data.entities.drafts import TRASH
 from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.jobs.jobs import job_write
@@ -28,6 +30,11 @@ KEPT_FOR = timedelta(days=30)
 EMPTY_TRASH = "empty_trash"  # the kind of job that empties what was deleted on a day
 DAY = timedelta(days=1)
 OWN = ("PK", "SK", *INDEX_KEYS)  # made anew at restoring
+NOT_THERE = {
+    "deal": gettext_lazy("This deal is not in the trash any more."),
+    "draft": gettext_lazy("This draft is not in the trash any more."),
+}
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +119,29 @@ def take_write(entry: TrashEntry) -> Delete:
     )
 
 
-def check_restorable(entry: TrashEntry, version: int | None) -> None:
-    """Raise Conflict for what is being emptied, or was restored and deleted again since it was at `version`."""
+def find_restorable(
+    kind: str,
+    thing_id: str,
+    get: Callable[[str], Thing],
+    version: int | None,
+    audit_context: AuditContext,
+) -> TrashEntry | Thing:
+    """Return what lies in the trash and can come back; or the thing, if it is back and nothing else waits for that.
+
+    NotFound; Conflict for what is being emptied, or was restored and deleted again since it was at `version`. 1 get,
+    1 more for what is back.
+    """
+    entry = find(kind, thing_id)
+    if entry is None:
+        if not audit_context.writes:  # else they did not happen
+            with suppress(NotFound):
+                return get(thing_id)
+        raise NotFound(NOT_THERE[kind])
     if entry.is_being_emptied:
         raise Conflict(gettext_lazy("This is being deleted for good and cannot come back."))
     if version is not None and (entry.kept or {}).get("version") != version:
         raise Conflict(_("%(name)s changed it since.") % {"name": entry.by})
+    return entry
 
 
 def emptying_write(day: date) -> Update:

@@ -21,7 +21,6 @@ from dealsite.data.table.writes import Put, Update, absent, equals
 
 PAGE = 500
 AT_ONCE = 25  # in one transaction: who edits one of them waits no longer than for that
-TRIES = 5
 RATE = 1000.0  # items a second
 MIGRATED, CURRENT, NEWER, CONTENDED = "migrated", "current", "newer", "contended"
 OTHER = "other"  # of a type that was not asked for
@@ -151,22 +150,24 @@ def _migrate(
 
 def _migrate_one(item: Item, change: Change) -> str:
     """Migrate an item as it is now; what was deleted meanwhile needs nothing."""
-    schemas = configuration().schemas
-    for _ in range(TRIES):
+
+    def attempt() -> str:
         found = table.get((item["PK"], item["SK"]), as_stored=True)
-        if found is not None and schemas.is_newer(found):
+        if found is not None and configuration().schemas.is_newer(found):
             return NEWER
         update = change(found) if found else None
         if update is None:
             return CURRENT
         try:
             table.write(update)
-        except Conflict:
-            continue
         except Misconfigured:  # a role may be denied to change logs
             return CONTENDED
         return MIGRATED
-    return CONTENDED
+
+    try:
+        return table.retrying(attempt, on=Conflict, otherwise=Conflict)
+    except Conflict:
+        return CONTENDED
 
 
 def by_type(migration: Migration, outcome: str) -> Counter[str]:

@@ -15,8 +15,6 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.writes import Condition, Update, equals, missing
 
-TRIES = 3
-
 
 def is_known(user: User, number: str) -> bool:
     """Tell whether a number is that of a device of a user, as they were read. No request."""
@@ -29,18 +27,20 @@ def remember(user: User, number: str) -> bool:
 
     1 update; 1 get + 1 update more for each other device that was faster.
     """
-    for attempt in range(TRIES):
-        try:
-            current = users.get(user.username) if attempt else user
-            if current.password != user.password or current.two_factor != user.two_factor:
-                return False
-            _write(current, number)
-        except NotFound:
+    current: User | None = user
+
+    def attempt() -> bool:
+        nonlocal current
+        known, current = current or users.get(user.username), None
+        if known.password != user.password or known.two_factor != user.two_factor:
             return False
-        except Conflict:
-            continue
+        _write(known, number)
         return True
-    return False
+
+    try:
+        return table.retrying(attempt, on=Conflict, times=3, otherwise=Conflict)
+    except (NotFound, Conflict):
+        return False
 
 
 def _write(user: User, number: str) -> None:

@@ -1,6 +1,6 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
-from .client import ask_stream, back_off, be_patient, call, events, reset
+from .client import ask_stream, be_patient, call, events, reset, retrying
 from .configuration import Configuration, Index, Schema, Schemas, configure, name
 from .inserts import insert, load
 from .items import (
@@ -26,7 +26,6 @@ __all__ = [
     "Schema",
     "Schemas",
     "ask_stream",
-    "back_off",
     "batch_get",
     "be_patient",
     "call",
@@ -45,6 +44,7 @@ __all__ = [
     "query_page",
     "reset",
     "restart_deadline",
+    "retrying",
     "scan_all",
     "scan_page",
     "tell",

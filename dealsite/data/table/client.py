@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
@@ -31,6 +31,7 @@ from .errors import (
     Refused,
     Unavailable,
     UnknownOperation,
+    VersionConflict,
 )
 from .errors import Sentence as _
 from .meters import check_deadline, note, seconds_left, tell, timed
@@ -43,6 +44,8 @@ MISSING = {"ResourceNotFoundException", "ResourceNotFound"}  # the second is of 
 ATTEMPTS_WITHOUT_ANSWER = 2
 ATTEMPTS_WHEN_REFUSED = 9
 RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
+
+Result = TypeVar("Result")
 
 _connection: Connection | None = None
 _lock = threading.Lock()
@@ -108,6 +111,28 @@ def tries() -> Iterator[None]:
             back_off(attempt)
         yield
     raise Busy()
+
+
+def retrying(
+    attempt: Callable[[], Result],
+    *,
+    on: type[Conflict] | tuple[type[Conflict], ...] = VersionConflict,
+    times: int = 8,
+    otherwise: type[DataError] = Busy,
+) -> Result:
+    """Return what an attempt to read and write returns; again, after a pause, where `on` says that something changed.
+
+    After so many `times` in all, `otherwise` is raised; at once a VersionConflict that knows what is there now.
+    """
+    for number in range(times):
+        if number:
+            back_off(number)
+        try:
+            return attempt()
+        except on as error:
+            if getattr(error, "current", None) is not None:
+                raise
+    raise otherwise()
 
 
 def send(

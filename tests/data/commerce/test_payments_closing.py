@@ -180,8 +180,7 @@ def test_what_is_listed_wrongly_does_not_move(wait_for_indexes):
     table.write(Update(key=payment.key, set={"GSI3SK": f"SCHEDULED#{payment.ref['due_at']}#{payment.id}"}))
 
 
-def test_what_is_in_the_history_is_not_overwritten(wait_for_indexes, monkeypatch):
-    monkeypatch.setattr(day_closing, "TRIES", 2)
+def test_what_is_in_the_history_is_not_overwritten(wait_for_indexes):
     (payment,) = paid(wait_for_indexes, 1)
     close_day(TODAY)
     past = table.get(read(payment).key)

@@ -1,6 +1,6 @@
 """A deal as it is stored, and reading it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,11 +14,9 @@ from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.deals import DEAL
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Busy, NotFound, VersionConflict
+from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
-from dealsite.data.table.writes import Condition, Update, Write, equals, missing
-
-TRIES = 6
+from dealsite.data.table.writes import Condition, Update, equals, missing
 
 
 @dataclass(frozen=True)
@@ -84,19 +82,6 @@ def deal_write(deal: Deal, changes: dict[Any, Any]) -> Update:
         when=(equals("writes", deal.writes),),
         otherwise=VersionConflict(),
     )
-
-
-def transact_again(attempt: Callable[[], Sequence[Write]]) -> None:
-    """Carry out the writes that an attempt returns, if any; repeat it where something changed meanwhile, then Busy."""
-    for _ in range(TRIES):
-        if not (writes := attempt()):
-            return
-        try:
-            table.transact(writes)
-        except VersionConflict:
-            continue
-        return
-    raise Busy()
 
 
 @access_pattern("one deal, if shoppers may see it", "1 batch get")

@@ -12,7 +12,7 @@ from dealsite.data.catalogue import brands, buckets
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard, remove_featured
 from dealsite.data.catalogue.content import noted
-from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_from_items, get, stock_is
+from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
 from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, offer_item
 from dealsite.data.editing import trash_record
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
@@ -20,7 +20,7 @@ from dealsite.data.editing.trash_record import TrashEntry
 from dealsite.data.entities.deals import DEAL, OFFER
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Delete, Put, Write, absent, equals, exists
 
@@ -47,48 +47,34 @@ def delete(
 
     The last deal of a day costs a second transaction, which unlists the day.
     """
-    last_of_day = False
-    for _ in range(TRIES):
+
+    def attempt() -> None:
         items = table.batch_get([keys.deal(deal.id), keys.offer(deal.id)])
         item, offer = items.get(keys.deal(deal.id)), items.get(keys.offer(deal.id))
         if item is None:
             if audit_context.writes:  # they did not happen
                 raise NotFound(GONE)
             return
-        deal = deal_from_items(item, offer)
-        if version is not None and deal.version != version:
-            raise VersionConflict(current=deal)
-        try:
-            writes = _delete_writes(
-                deal, item, offer, by=by, now=now, last_of_day=last_of_day, note=audit_context.note
-            )
-            table.transact([*writes, *audit_context.writes])
-        except buckets.LastOfDay:
-            last_of_day = True
-        except buckets.MoreOfDay:
-            last_of_day = False
-        except VersionConflict:
-            continue
-        else:
-            if last_of_day:
-                buckets.remember(deal.live_at.date(), listed=False)
-            return
-    raise Busy()
+        current = deal_from_items(item, offer)
+        if version is not None and current.version != version:
+            raise VersionConflict(current=current)
+        writes = _delete_writes(current, item, offer, by=by, now=now, note=audit_context.note)
+        buckets.transact([*writes, *audit_context.writes], leave=current.card)
+
+    table.retrying(attempt)
 
 
 def _delete_writes(
-    deal: Deal, item: Item, offer: Item | None, *, by: str, now: datetime, last_of_day: bool, note: str
+    deal: Deal, item: Item, offer: Item | None, *, by: str, now: datetime, note: str
 ) -> list[Write]:
     changed = VersionConflict()
-    stock_as_read = (
-        (absent(),) if offer is None else (exists(), stock_is(offer.get("stock")))
-    )  # as the trash keeps it
+    # As the trash keeps it.
+    stock_as_read = (absent(),) if offer is None else (exists(), stock_is(offer.get("stock")))
     return [
         Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=changed),
         Delete(key=keys.offer(deal.id), when=stock_as_read, otherwise=changed),
         *trash_record.keep_writes("deal", item, offer=offer, by=by, now=now),
         noted("deal", deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
-        *buckets.leave(deal.id, deal.content.brand, deal.content.category, last_of_day=last_of_day),
         *remove_featured(deal.featured_on, deal.id),
     ]
 
@@ -107,30 +93,20 @@ def restore(
     Conflict if its brand is gone, its id taken again, the trash is being emptied, or it was not deleted at
     `version`.
     """
-    for _ in range(TRIES):
-        found = trash_record.find("deal", deal_id)
-        if found is None:
-            if audit_context.writes:  # they did not happen
-                raise NotFound(gettext_lazy("This deal is not in the trash any more."))
-            try:
-                return get(deal_id), None
-            except NotFound:
-                raise NotFound(gettext_lazy("This deal is not in the trash any more.")) from None
-        trash_record.check_restorable(found, version)
+
+    def attempt() -> tuple[Deal, TrashEntry | None]:
+        found = trash_record.find_restorable("deal", deal_id, get, version, audit_context)
+        if isinstance(found, Deal):
+            return found, None
         brand = _brand_of(found.card)
         put, others = _restore_writes(found, brand, by=by, now=now)
         deal = deal_from_items(put.item, dict(found.offer or {}))
         entry = noted("deal", deal_id, "restored", by=by, now=now, new=deal.content, note=audit_context.note)
-        try:
-            table.transact([trash_record.take_write(found), put, *others, entry, *audit_context.writes])
-        except buckets.DayIsEmpty:
-            buckets.remember(deal.live_at.date(), listed=False)
-        except (BrandChanged, VersionConflict):
-            continue
-        else:
-            buckets.remember(deal.live_at.date(), listed=True)
-            return deal, found
-    raise Busy()
+        writes = [trash_record.take_write(found), put, *others, entry, *audit_context.writes]
+        buckets.transact(writes, arrive=[deal.card])
+        return deal, found
+
+    return table.retrying(attempt, on=(BrandChanged, VersionConflict))
 
 
 def _brand_of(card: DealCard) -> Brand:
@@ -159,5 +135,4 @@ def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) 
     return put, [
         Put(key=keys.offer(found.id), item=OFFER.item(offer), when=(absent(),), otherwise=taken),
         check_brand(brand),
-        *buckets.arrive(found.id, card.brand, card.category),
     ]

@@ -13,13 +13,13 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import renew_featured
 from dealsite.data.catalogue.content import DealContent, noted
-from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_write, get, stock_is
+from dealsite.data.catalogue.deal.deal_record import Deal, deal_write, get, stock_is
 from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, refuse_problems
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Busy, Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, exists
 
@@ -59,20 +59,19 @@ def edit(
     """
     refuse_problems(content, deal.live_at)
     token = new_ulid(now)
-    state = {"brand": brand}
     wanted, counted = content, deal.stock
 
     def attempt(deal: Deal) -> Deal:
+        nonlocal brand
         if deal.version != version:
             raise VersionConflict(current=deal)
         if deal.stock != counted and wanted.stock != counted:
             raise StockChanged(deal.stock)
         content = replace(wanted, stock=deal.stock) if wanted.stock == counted else wanted
-        brand = state["brand"]
         try:
             table.transact(_edit_writes(deal, content, brand, token, by, now, audit_context=audit_context))
         except BrandChanged:
-            state["brand"] = get_brand(brand.slug)
+            brand = get_brand(brand.slug)
             raise VersionConflict() from None
         return _edited(deal, content, brand, token, by, now)
 
@@ -232,7 +231,9 @@ def _until_written(deal: Deal, version: int, token: str, attempt: Callable[[Deal
 
     An attempt that did happen, though its answer was lost, is known by its token.
     """
-    for _ in range(TRIES):
+
+    def once() -> Deal:
+        nonlocal deal
         try:
             return attempt(deal)
         except VersionConflict:
@@ -241,4 +242,6 @@ def _until_written(deal: Deal, version: int, token: str, attempt: Callable[[Deal
                 return deal
             if deal.version != version:
                 raise VersionConflict(current=deal) from None
-    raise Busy()
+            raise
+
+    return table.retrying(once)

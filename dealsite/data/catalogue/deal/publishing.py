@@ -12,14 +12,14 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, noted, noted_many, problems
-from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, deal_from_items, get
+from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.deals import DEAL, OFFER
 from dealsite.data.people import announcements
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.writes import Check, Put, Write, absent, equals
 
@@ -48,20 +48,20 @@ def publish(
     the content lacks.
     """
     refuse_problems(content, time_of(deal_id))
-    for _ in range(TRIES):
-        day = time_of(deal_id).date()
+
+    def attempt() -> Deal:
+        nonlocal brand
         put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
-        entry = noted(
-            "deal", deal_id, _what(deal_id, now), by=by, now=now, new=content, note=audit_context.note
-        )
+        what, note = _what(deal_id, now), audit_context.note
+        entry = noted("deal", deal_id, what, by=by, now=now, new=content, note=note)
+        deal = written(put, content)
         try:
-            table.transact([put, *others, entry, *audit_context.writes])
+            buckets.transact([put, *others, entry, *audit_context.writes], arrive=[deal.card])
         except AlreadyExists:
             return get(deal_id)
-        except buckets.DayIsEmpty:
-            buckets.remember(day, listed=False)
         except BrandChanged:
             brand = get_brand(brand.slug)
+            raise
         except VersionConflict as conflict:
             if draft is None:
                 raise
@@ -69,10 +69,9 @@ def publish(
             if conflict.current.published_as == deal_id:
                 return get(deal_id)
             raise
-        else:
-            buckets.remember(day, listed=True)
-            return written(put, content)
-    raise Busy()
+        return deal
+
+    return table.retrying(attempt, on=BrandChanged)
 
 
 @access_pattern("publish several deals at once", "1 transaction")
@@ -84,19 +83,9 @@ def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now:
     """
     for deal_id, content, _ in new:
         refuse_problems(content, time_of(deal_id))
-    days = {time_of(deal_id).date() for deal_id, _, _ in new}
-    for _ in range(TRIES):
-        try:
-            writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
-            table.transact([*writes, noted_many("deal", _what(new[0][0], now), new, by=by, now=now)])
-        except buckets.DayIsEmpty:
-            for day in days:
-                buckets.remember(day, listed=False)
-            continue
-        for day in days:
-            buckets.remember(day, listed=True)
-        return
-    raise Busy()
+    writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
+    entry = noted_many("deal", _what(new[0][0], now), new, by=by, now=now)
+    buckets.transact([*writes, entry], arrive=[content.card(deal_id, "") for deal_id, content, _ in new])
 
 
 def _publish_writes(
@@ -110,12 +99,7 @@ def _publish_writes(
     announce: bool = False,
 ) -> tuple[Put, *tuple[Write, ...]]:
     put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
-    writes: list[Write] = [
-        offer,
-        prices.first_write(deal_id, content),
-        check_brand(brand),
-        *buckets.arrive(deal_id, content.brand, content.category),
-    ]
+    writes: list[Write] = [offer, prices.first_write(deal_id, content), check_brand(brand)]
     if draft is not None:
         writes.append(drafts.published_write(draft, deal_id))
     if announce:

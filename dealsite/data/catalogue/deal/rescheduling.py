@@ -10,7 +10,7 @@ from dealsite.data.catalogue import buckets, drafts, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import page_key, replace_featured
-from dealsite.data.catalogue.deal.deal_record import TRIES, Deal, get, stock_is
+from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
 from dealsite.data.catalogue.deal.publishing import (
     BrandChanged,
     check_brand,
@@ -23,7 +23,7 @@ from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.jobs.jobs import Job, job_from_item
 from dealsite.data.people import announcements
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, NotFound, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, time_of
 from dealsite.data.table.writes import Delete, Put, Write, equals, exists
 
@@ -43,21 +43,19 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     refuse_problems(deal.content, live_at)
     if new_id == deal.id:
         return deal
-    last_of_day = False
     brand = Brand(deal.card.brand, deal.card.brand_name)
-    for _ in range(TRIES):
+
+    def attempt() -> Deal:
+        nonlocal deal, brand
         places, waiting, kept = _places(deal)
+        put, *others = _reschedule_writes(deal, new_id, brand, places, waiting, by, now)
+        moved = written(put, deal.content)
         try:
-            put, *others = _reschedule_writes(deal, new_id, brand, places, waiting, by, now, last_of_day)
-            table.transact([put, *others, pending_edits.moved_write(deal, new_id, kept)])
-        except buckets.LastOfDay:
-            last_of_day = True
-        except buckets.MoreOfDay:
-            last_of_day = False
-        except buckets.DayIsEmpty:
-            buckets.remember(live_at.date(), listed=False)
+            writes = [put, *others, pending_edits.moved_write(deal, new_id, kept)]
+            buckets.transact(writes, arrive=[moved.card], leave=deal.card)
         except BrandChanged:
             brand = get_brand(brand.slug)
+            raise
         except AlreadyExists:
             return get(new_id)
         except VersionConflict:
@@ -68,12 +66,10 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
                 return get(new_id)
             if deal.version != version:
                 raise VersionConflict(current=deal) from None
-        else:
-            buckets.remember(live_at.date(), listed=True)
-            if last_of_day:
-                buckets.remember(deal.live_at.date(), listed=False)
-            return written(put, deal.content)
-    raise Busy()
+            raise
+        return moved
+
+    return table.retrying(attempt, on=(BrandChanged, VersionConflict))
 
 
 def _reschedule_writes(
@@ -84,7 +80,6 @@ def _reschedule_writes(
     waiting: Job | None,
     by: str,
     now: datetime,
-    last_of_day: bool,
 ) -> tuple[Put, *tuple[Write, ...]]:
     content = deal.content
     put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
@@ -96,10 +91,6 @@ def _reschedule_writes(
         "announced": True if waiting else None,
     }
     put = replace(put, item=put.item | moved)
-    arrive = buckets.arrive(new_id, content.brand, content.category)
-    leave = buckets.leave(deal.id, content.brand, content.category, last_of_day=last_of_day)
-    if time_of(new_id).date() == deal.live_at.date():  # the day keeps its number of deals
-        arrive, leave = arrive[:2], leave[:2]
     writes: list[Write] = [
         offer,
         *prices.move_writes(deal.id, new_id, content),
@@ -115,8 +106,6 @@ def _reschedule_writes(
             before={"live_at": iso(deal.live_at), "id": deal.id},
             after={"live_at": iso(time_of(new_id)), "id": new_id},
         ),
-        *arrive,
-        *leave,
         *replace_featured(places, deal.id, content.card(new_id, brand.name)),
     ]
     if deal.draft:

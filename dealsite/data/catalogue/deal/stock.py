@@ -11,14 +11,12 @@ from dealsite.data.catalogue.deal.deal_record import (
     Deal,
     deal_from_items,
     deal_write,
-    get,
     stock_is,
-    transact_again,
 )
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.table.errors import NotFound, VersionConflict
+from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import MAX_ACTIONS, Check, Put, Write, merge
 
@@ -61,21 +59,17 @@ def mark_later(deal_ids: Iterable[str], *, now: datetime) -> Put:
 def mark_sold_out(job: Job, now: datetime) -> None:
     """Have each deal's card say whether it is sold out. 1 batch get, and 1 transaction where it does not."""
     for deal_id in from_item(StockPayload, job.payload).deals:
-        transact_again(partial(_mark, deal_id))
+        table.retrying(partial(_mark, deal_id))
 
 
 HANDLERS: dict[str, jobs.Handler] = {MARK_SOLD_OUT: mark_sold_out}
 
 
-def _mark(deal_id: str) -> list[Write]:
-    try:
-        deal = get(deal_id)
-    except NotFound:
-        return []
-    if deal.card.sold_out == (deal.stock == 0):
-        return []
-    offer = Check(key=keys.offer(deal_id), when=(stock_is(deal.stock),), otherwise=VersionConflict())
-    return [offer, *mark_writes(deal, sold_out=deal.stock == 0)]
+def _mark(deal_id: str) -> None:
+    deal = with_offers([deal_id]).get(deal_id)
+    if deal and deal.card.sold_out != (deal.stock == 0):
+        offer = Check(key=keys.offer(deal_id), when=(stock_is(deal.stock),), otherwise=VersionConflict())
+        table.transact([offer, *mark_writes(deal, sold_out=deal.stock == 0)])
 
 
 def with_offers(deal_ids: Iterable[str]) -> dict[str, Deal]:

@@ -35,7 +35,6 @@ from dealsite.data.table.ids import EPOCH, epoch_seconds, from_iso, hash_of, is_
 from dealsite.text.lazy import Text
 
 VISITOR_CART_LIFETIME = timedelta(days=30)
-TRIES = 8
 
 
 class CartChanged(Conflict):

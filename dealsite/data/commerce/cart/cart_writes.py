@@ -1,17 +1,14 @@
 """What is to become of a cart: changes of its lines are collected and written with its head, in one transaction."""
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import table
 from dealsite.data.commerce.cart.cart_record import (
-    TRIES,
     VISITOR_CART_LIFETIME,
     CartChanged,
     CartEntry,
@@ -24,7 +21,7 @@ from dealsite.data.commerce.cart.cart_record import (
     saved_limit,
 )
 from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, SAVED
-from dealsite.data.table.errors import Busy, Invalid
+from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import (
     Delete,
@@ -38,8 +35,6 @@ from dealsite.data.table.writes import (
     either,
     exists,
 )
-
-Result = TypeVar("Result")
 
 
 class CartWrites:
@@ -147,13 +142,3 @@ def refuse_full(owner: CartOwner, active: int, saved: int) -> None:
     if saved > saved_limit(owner):
         full = _("Up to %(owner)s deals can be saved for later. Remove some first.")
         raise CartFull(full % {"owner": saved_limit(owner)})
-
-
-def repeat_attempt(attempt: Callable[[], Result]) -> Result:
-    """Repeat an attempt that reads the cart anew while somebody else changes it in between; Busy after eight."""
-    for number in range(TRIES):
-        if number:
-            table.back_off(number)
-        with suppress(CartChanged):
-            return attempt()
-    raise Busy()

@@ -23,7 +23,7 @@ from dealsite.data.commerce.cart.cart_record import (
     head_from_item,
     read,
 )
-from dealsite.data.commerce.cart.cart_writes import CartWrites, repeat_attempt
+from dealsite.data.commerce.cart.cart_writes import CartWrites
 from dealsite.data.commerce.cart.view import view
 from dealsite.data.entities.attributes import CENT
 from dealsite.data.entities.commerce import ACTIVE, MAX_QUANTITY, SAVED
@@ -83,7 +83,7 @@ def add_many(owner: CartOwner, wanted: Sequence[CartAddition], *, now: datetime)
             raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
     if len({one.deal for one in wanted}) < len(wanted):
         raise Invalid(gettext_lazy("The same deal is in this form twice."))
-    return repeat_attempt(lambda: _add(owner, wanted, now))
+    return table.retrying(lambda: _add(owner, wanted, now), on=CartChanged)
 
 
 def _add(owner: CartOwner, wanted: Sequence[CartAddition], now: datetime) -> AddResult:
@@ -156,7 +156,7 @@ def change_quantity(owner: CartOwner, deal_id: str, quantity: int, *, now: datet
         changes.amend(deal_id, quantity=quantity)
         changes.write()
 
-    repeat_attempt(attempt)
+    table.retrying(attempt, on=CartChanged)
 
 
 @access_pattern("save a line for later", "1 batch get + 1 transaction")
@@ -178,7 +178,7 @@ def move(owner: CartOwner, ref: str, status: str, *, now: datetime) -> Line | No
         changes.write()
         return moved
 
-    return repeat_attempt(attempt)
+    return table.retrying(attempt, on=CartChanged)
 
 
 @access_pattern("remove a line from a cart", "1 batch get + 1 transaction")
@@ -193,7 +193,7 @@ def remove(owner: CartOwner, ref: str, *, now: datetime) -> Line | None:
             changes.write()
         return line
 
-    return repeat_attempt(attempt)
+    return table.retrying(attempt, on=CartChanged)
 
 
 @access_pattern("accept what changed about a cart's deals", "2 queries + 1 batch get + 1 transaction")

@@ -13,7 +13,7 @@ from dealsite.data.commerce.cart.cart_record import (
     saved_limit,
     user_cart,
 )
-from dealsite.data.commerce.cart.cart_writes import CartWrites, repeat_attempt
+from dealsite.data.commerce.cart.cart_writes import CartWrites
 from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, MAX_QUANTITY, MAX_SAVED, SAVED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import new_ulid
@@ -35,7 +35,7 @@ def merge(visitor: CartOwner, username: str, *, now: datetime) -> MergeResult:
 
     The visitor's head goes in the same transaction, so it happens once; all again after a conflict.
     """
-    return repeat_attempt(lambda: _merge(visitor, user_cart(username), now))
+    return table.retrying(lambda: _merge(visitor, user_cart(username), now), on=CartChanged)
 
 
 def _merge(visitor: CartOwner, user: CartOwner, now: datetime) -> MergeResult:

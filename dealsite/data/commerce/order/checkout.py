@@ -16,7 +16,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce.cart import view
-from dealsite.data.commerce.cart.cart_record import TRIES, CartChanged, Head, Line, read_active, user_cart
+from dealsite.data.commerce.cart.cart_record import CartChanged, Head, Line, read_active, user_cart
 from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_record import (
     Address,
@@ -31,7 +31,7 @@ from dealsite.data.commerce.order.order_record import (
 from dealsite.data.commerce.payments import PLANS, Payment, insert_writes, new_payments, plans_for
 from dealsite.data.entities.commerce import ACTIVE, PLACED, PURCHASED
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.data.table.writes import (
     Check,
@@ -103,9 +103,9 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     order = _new_order(purchase, lines, payments, now)
     fixed = _order_writes(order, payments, head, lines, now)
     offers = [_offer_unread(line, now) for line in lines]
-    for attempt in range(TRIES):
-        if attempt:
-            table.back_off(attempt)
+
+    def attempt() -> Order:
+        nonlocal lines, fixed, offers
         try:
             table.transact([*fixed, *offers])
         except (AlreadyPlaced, CartChanged):
@@ -115,9 +115,10 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
             lines = [replace(line, counted=deals[line.deal].stock is not None) for line in lines]
             fixed = _order_writes(order, payments, head, lines, now)
             offers = _offers_read(lines, deals, len(merge(fixed)), now)
-            continue
+            raise
         return order
-    raise Busy()
+
+    return table.retrying(attempt)
 
 
 def _placed_before(purchase: Purchase) -> Order:

@@ -11,7 +11,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import TRIES, Line
+from dealsite.data.commerce.cart.cart_record import Line
 from dealsite.data.commerce.order import reading
 from dealsite.data.commerce.order.order_lines import lines_at, with_lines
 from dealsite.data.commerce.order.order_record import (
@@ -25,7 +25,7 @@ from dealsite.data.commerce.order.order_record import (
 )
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, PURCHASED, RETURNED, SHIPPED
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Busy, Conflict, VersionConflict
+from dealsite.data.table.errors import Conflict, VersionConflict
 from dealsite.data.table.writes import Update, Write, at_least, equals, merge
 
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
@@ -76,9 +76,8 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
     stock or payments change in between. One transaction, 93 actions at 25 lines of counted stock and 12 instalments.
     """
     event = Event(CANCELLED, now, by, clean_note(reason))
-    for attempt in range(TRIES):
-        if attempt:
-            table.back_off(attempt)
+
+    def attempt() -> Order:
         order = reading.get(username, order_id)
         lines: list[Line] = []
         if order.status == PLACED:
@@ -97,10 +96,11 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
         writes += _stock_back(lines, deals, len(merge(writes)), now)
         try:
             table.transact(writes)
-        except Conflict:
-            continue
+        except Conflict as changed:
+            raise VersionConflict() from changed
         return after
-    raise Busy()
+
+    return table.retrying(attempt)
 
 
 def late_returns(order: Order, *, now: datetime) -> list[Write]:

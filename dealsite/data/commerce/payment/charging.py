@@ -33,7 +33,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, DataError
+from dealsite.data.table.errors import AlreadyExists, Conflict, DataError
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.shards import merged
 from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals
@@ -45,7 +45,6 @@ KEYS_HOLD = timedelta(hours=12)  # gateways forget idempotency keys after a day:
 BATCH = 100
 THREADS = 4
 RUNNER = "-"  # who charges: the site itself
-TRIES = 8
 
 logger = structlog.get_logger(__name__)
 chance = random.Random()  # noqa: S311 - spreads runners, guards nothing
@@ -153,7 +152,9 @@ def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: date
     None where somebody else stored it; begins again after a change in between, such as a cancellation of its order.
     """
     now = from_iso(iso(now))
-    for _ in range(TRIES):
+
+    def attempt() -> Payment | None:
+        nonlocal payment
         after = _after(payment, outcome, now)
         try:
             table.transact(_record_writes(payment, after, now))
@@ -165,9 +166,10 @@ def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: date
             if current is None or current.status != PENDING or current.tries != payment.tries:
                 return current if current == after else None  # ours, if the answer was lost
             payment = current
-        else:
-            return after
-    raise Busy()
+            raise
+        return after
+
+    return table.retrying(attempt, on=Conflict)
 
 
 def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetime) -> Payment:
@@ -248,7 +250,9 @@ def refund_payments(job: jobs.Job, now: datetime, *, gateway: Gateway, currency:
 
 def record_refund(payment: Payment, *, now: datetime) -> Payment:
     """Store that a payment was refunded; harmless if it is. 1 transaction; more while its day is being closed."""
-    for _ in range(TRIES):
+
+    def attempt() -> Payment:
+        nonlocal payment
         if payment.status == REFUNDED:
             return payment
         note = payment.refund.reason if payment.refund else ""
@@ -257,6 +261,7 @@ def record_refund(payment: Payment, *, now: datetime) -> Payment:
             table.transact([*counted_change(payment, after), *notice_writes(after, now=now)])
         except Conflict:
             payment = get(payment.account, payment.due_at, payment.id)
-            continue
+            raise
         return after
-    raise Busy()
+
+    return table.retrying(attempt, on=Conflict)

@@ -12,12 +12,11 @@ from dealsite.data import keys, table
 from dealsite.data.commerce.payment.payment_record import Payment, payment_from_item, payment_item
 from dealsite.data.entities.payments import PROCESSED, REFUNDED
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Busy, Conflict
+from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Delete, Put, Write, absent, equals
 
 BATCH = 50  # payments that one transaction moves: two actions each
-TRIES = 8
 SHARDS = keys.PAYMENT_SHARDS
 
 
@@ -59,9 +58,8 @@ def in_words(moved: int) -> str:
 def _move(places: Sequence[keys.Key]) -> int:
     """Move the payments at these places, but for any that is not processed; return how many were moved."""
     tried: set[str] = set()
-    for attempt in range(TRIES):
-        if attempt:
-            table.back_off(attempt)
+
+    def attempt() -> int:
         found = [payment_from_item(item) for item in table.batch_get(places).values()]
         ready = [payment for payment in found if payment.status in (PROCESSED, REFUNDED)]
         gone = len(tried - {payment.id for payment in ready})  # they moved, though the answer was lost
@@ -70,10 +68,11 @@ def _move(places: Sequence[keys.Key]) -> int:
         try:
             table.transact([write for payment in ready for write in _move_writes(payment)])
         except Conflict:
-            tried |= {payment.id for payment in ready}
-            continue
+            tried.update(payment.id for payment in ready)
+            raise
         return gone + len(ready)
-    raise Busy()
+
+    return table.retrying(attempt, on=Conflict)
 
 
 def _move_writes(payment: Payment) -> list[Write]:

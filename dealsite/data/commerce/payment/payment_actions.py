@@ -23,10 +23,8 @@ from dealsite.data.entities.payments import (
     SCHEDULED,
 )
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Busy, Conflict
+from dealsite.data.table.errors import Conflict, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
-
-TRIES = 8
 
 
 @access_pattern("pay a payment early", "1 batch get + 1 transaction")
@@ -136,9 +134,8 @@ def _act(
     note: str = "",
 ) -> Payment:
     """Change a payment as `change` says, which returns None where nothing is left to do."""
-    for attempt in range(TRIES):
-        if attempt:
-            table.back_off(attempt)
+
+    def attempt() -> Payment:
         payment = get(account, due_at, payment_id)
         after = change(payment)
         if after is None:
@@ -160,7 +157,8 @@ def _act(
             writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
         try:
             table.transact(writes)
-        except Conflict:
-            continue
+        except Conflict as changed:
+            raise VersionConflict() from changed
         return after
-    raise Busy()
+
+    return table.retrying(attempt)
