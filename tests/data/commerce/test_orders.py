@@ -10,7 +10,6 @@ import pytest
 from dealsite.data import table
 from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.order import reading
-from dealsite.data.commerce.order.reading import number_to_ship
 from dealsite.data.commerce.order.saved_details import buyer
 from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.editing import audit
@@ -164,7 +163,7 @@ def test_waiting_orders_come_in_pages_that_skip_and_repeat_nothing():
     assert [card.id for card in back.orders] == [card.id for card in second.orders]
     assert [card.id for card in orders.waiting(PLACED, before=back.before).orders] == found[:25]
     assert orders.waiting(PLACED, before=back.before).before is None
-    assert (measured(number_to_ship)(100), number_to_ship(7)) == (60, 7)
+    assert (measured(reading.number_to_ship)(100), reading.number_to_ship(7)) == (60, 7)
 
 
 @pytest.mark.engines("native", "local")
