@@ -83,10 +83,9 @@ def user_settings(request: EditorRequest) -> HttpResponse:
 @role("editor", "back office")
 @require_POST
 def choose(request: EditorRequest) -> HttpResponse:
-    """Keep what was chosen in the frame of a page, its language or the width of its menu, and go back to it."""
-    chosen: dict[str, Any] = {}
-    if "small_menu" in request.POST:
-        chosen["small_menu"] = request.POST["small_menu"] == "yes"
+    """Keep what was chosen on a page, its language, the width of its menu or how close rows are, and go back."""
+    flags = ("small_menu", "compact_rows")
+    chosen: dict[str, Any] = {name: request.POST[name] == "yes" for name in flags if name in request.POST}
     if request.POST.get("language") in dict(settings.LANGUAGES):
         chosen["language"] = request.POST["language"]
     profiles.save_preferences(request.user.username, **chosen)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
@@ -14,12 +14,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_form import bulk_bar
 from cms.lists.list_address import (
     COLUMNS,
+    ROWS,
+    SORTS,
+    USUAL,
+    WIDE,
     columns_of,
     list_query,
     own_columns,
@@ -45,13 +49,14 @@ from dealsite.text.lazy import Text
 from dealsite.worker.list_export import AT_ONCE, every, exported
 
 STATES = {
-    "all": gettext_lazy("All deals"),
+    "all": gettext_lazy("All"),
     "draft": gettext_lazy("Drafts"),
     "scheduled": gettext_lazy("Scheduled"),
     "live": gettext_lazy("Live"),
     "ending": gettext_lazy("Ending soon"),
     "expired": gettext_lazy("Expired"),
 }
+TABS = ("all", "live", "ending", "scheduled", "draft", "expired")
 NOTHING_IN = {
     "all": gettext_lazy("There are no deals yet. A deal starts as a draft, which only editors see."),
     "draft": gettext_lazy("There are no drafts. A draft can be saved half-finished and published later."),
@@ -90,6 +95,10 @@ class DealRow:
     @property
     def terms_address(self) -> str:
         return reverse(f"cms_{self.kind}_terms", args=[self.card.id])
+
+    @property
+    def delete_address(self) -> str:
+        return reverse(f"cms_delete_{self.kind}", args=[self.card.id])
 
     @property
     def duplicate_address(self) -> str:
@@ -138,14 +147,22 @@ def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
     matching = _filter_of(request.GET)
     state, brand, category = matching.state, matching.brand, matching.category
-    columns = request.GET.get("columns", "")[:400]
-    chosen = {"state": state, "brand": brand, "category": category, "columns": columns}
-    if is_found(matching):
+    sort, rows = request.GET.get("sort", ""), request.GET.get("rows", "")
+    chosen = {
+        "state": state,
+        "brand": brand,
+        "category": category,
+        "sort": sort if sort in SORTS else "",
+        "rows": rows if rows in ROWS[1:] else "",
+        "columns": request.GET.get("columns", "")[:400],
+    }
+    if is_found(matching) or chosen["sort"]:
         chosen = {"q": matching.words, **chosen, "lacks": matching.lacks}
         return found_deals(request, matching, chosen)
     now, not_found = timezone.now(), ""
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
-    read = partial(deal_lists.cms_list, matching, now=now, after=after, before=before)
+    size = int(chosen["rows"] or ROWS[0])
+    read = partial(deal_lists.cms_list, matching, now=now, after=after, before=before, size=size)
     beside = [] if request.htmx else [partial(saved_views.of, request.user.username)]
     try:
         page, *views = together(read, *beside)
@@ -162,7 +179,7 @@ def deal_list(request: EditorRequest) -> HttpResponse:
         "not_found": not_found,
     }
     status = 404 if not_found else 200
-    return _list_page(request, chosen, context, now, status=status, views=views)
+    return _list_page(request, matching, chosen, context, now, status=status, views=views)
 
 
 def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, str]) -> HttpResponse:
@@ -174,25 +191,28 @@ def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, 
     if not number:
         raise BadCursor()
     now = timezone.now()
-    found = find_deals(matching, now=now, page=number)
+    size, sort = int(chosen["rows"] or ROWS[0]), SORTS.get(chosen["sort"], "")
+    found = find_deals(matching, now=now, page=number, size=size, sort=sort)
     nothing_fits = _("Nothing here holds the words “%(words)s”.") % {"words": words}
     empty: Text = nothing_fits if words else NOTHING_FOUND
     if id_in(words):
         found, empty = SearchPage(), _("Press Enter to open the deal with this id.")
-    note = ngettext("%(total)s found", "%(total)s found", found.total) % {"total": f"{found.total:,}"}
+    first = (number - 1) * size + 1
     context: dict[str, Any] = {
         "words": words,
         "deals": deal_rows(found.cards, state, now),
         "after": query(chosen | {"page": str(number + 1)}) if number < found.pages else "",
         "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
         "empty": empty if found.ready else NOT_READY,
-        "note": note if found.total else "",
+        "first": first,
+        "last": first + len(found.cards) - 1,
     }
-    return _list_page(request, chosen, context, now, found=found)
+    return _list_page(request, matching, chosen, context, now, found=found)
 
 
 def _list_page(
     request: EditorRequest,
+    matching: DealFilter,
     chosen: dict[str, str],
     context: dict[str, Any],
     now: datetime,
@@ -203,12 +223,20 @@ def _list_page(
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
     columns = columns_of(chosen["columns"])
+    brand = request.GET.get("brand", "")[:80]
+    pages = {name: find_deals(replace(matching, state=name), now=now, size=1) for name in TABS}
+    totals = {name: page.total if page.ready else None for name, page in pages.items()}
     context |= {
-        "state": chosen["state"],
+        "state": matching.state,
         "category": chosen["category"],
-        "brand": request.GET.get("brand", "")[:80],
+        "brand": brand,
         "chosen": chosen,
-        "states": [(name, label, query(chosen | {"state": name})) for name, label in STATES.items()],
+        "states": [(name, STATES[name], query(chosen | {"state": name}), totals[name]) for name in TABS],
+        "total": totals[matching.state],
+        "chips": _chips(matching, chosen, brand),
+        "heads": _heads(columns, chosen),
+        "row_choices": [(rows, query(chosen | {"rows": rows})) for rows in ROWS],
+        "rows": chosen["rows"] or ROWS[0],
         "category_choices": category_names.names(),
         "lacks": chosen.get("lacks", ""),
         "lacking_choices": LACKS,
@@ -216,7 +244,7 @@ def _list_page(
         "back": query_of(request.GET.dict()),
         "export_address": reverse("cms_deals") + query(chosen),
         **row_context(columns),
-        **bulk_bar(chosen, request.GET.get("brand", "")[:80], now, found=found),
+        **bulk_bar(chosen, brand, now, found=found),
     }
     if not request.htmx:
         (context["saved_views"],) = views or [saved_views.of(request.user.username)]
@@ -226,10 +254,36 @@ def _list_page(
     return response
 
 
+def _chips(matching: DealFilter, chosen: dict[str, str], brand: str) -> list[tuple[str, Text, str]]:
+    """Return (label, value, the list without it) of each filter but the state and the words."""
+    set_to: dict[str, tuple[str, Text]] = {
+        "brand": (_("Brand"), brand),
+        "category": (_("Category"), category_names.names().get(matching.category, matching.category)),
+        "lacks": (_("Problem"), LACKS.get(matching.lacks, "")),
+    }
+    return [
+        (label, value, query(chosen | {name: ""}))
+        for name, (label, value) in set_to.items()
+        if chosen.get(name)
+    ]
+
+
+def _heads(columns: tuple[str, ...], chosen: dict[str, str]) -> list[tuple[str, str, str, str]]:
+    """Return (name, heading, the list sorted by it or no more, how it is sorted now) of each column of its own."""
+    heads = []
+    for name, heading in own_columns(columns):
+        is_on = chosen["sort"] == name
+        address = query(chosen | {"sort": "" if is_on else name}) if name in SORTS else ""
+        order = ("descending" if name == "discount" else "ascending") if is_on else ""
+        heads.append((name, heading, address, order))
+    return heads
+
+
 def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
     """Return what a row of the list needs to know of its table."""
     headings = own_columns(columns)
-    return {"columns": columns, "headings": headings, "width": len(headings) + 2}
+    wide = WIDE if columns == USUAL else ()
+    return {"columns": columns, "headings": headings, "width": len(headings) + 2, "wide": wide}
 
 
 def deal_rows(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]:

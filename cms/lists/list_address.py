@@ -12,24 +12,26 @@ from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.entities.work import FILTERS
 
 PLACES = ("after", "before", "page")  # of the page shown
-NAMES = (*FILTERS, "columns", *PLACES)
+NAMES = (*FILTERS, "sort", "rows", "columns", *PLACES)
+ROWS = ("25", "50", "100")  # of a page
 LONGEST = 2_000  # characters of a value
 COLUMNS = {
     "picture": _("Picture"),
     "brand": _("Brand"),
-    "category": _("Category"),
-    "price": _("Price"),
-    "was_price": _("Was-price"),
-    "discount": _("Discount"),
     "state": _("State"),
-    "live": _("Published"),
-    "expires": _("Expires"),
+    "price": _("Price"),
+    "was_price": _("Was"),
+    "discount": _("Off"),
+    "expires": _("Ends"),
+    "category": _("Category"),
+    "live": _("Live"),
     "voucher": _("Voucher"),
     "id": _("Id"),
 }
-USUAL = ("picture", "brand", "price", "was_price", "state", "live", "expires")
+USUAL = ("picture", "brand", "state", "price", "was_price", "discount", "expires", "category", "live")
+WIDE = ("was_price", "category")  # of the usual ones, those for which a narrow window has no room
 WITH_THE_TITLE = ("picture", "brand")  # stand in the title's own column
-WITH_THE_PRICE = ("was_price", "discount")  # stand in the price's, if that is shown
+SORTS = {"price": "price", "discount": "discount", "expires": "ending"}  # column -> an order of search
 
 
 def list_query(text: str) -> str:
@@ -56,8 +58,7 @@ def columns_of(named: str) -> tuple[str, ...]:
 
 def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return (name, heading) of what stands in a column of its own."""
-    beside = WITH_THE_TITLE + (WITH_THE_PRICE if "price" in columns else ())
-    return [(name, str(COLUMNS[name])) for name in columns if name not in beside]
+    return [(name, str(COLUMNS[name])) for name in columns if name not in WITH_THE_TITLE]
 
 
 @editor_action

@@ -36,9 +36,11 @@ def is_found(matching: DealFilter) -> bool:
     return matching.is_searched or (matching.is_narrowed and searcher() is not None)
 
 
-def find_deals(matching: DealFilter, *, now: datetime, page: int = 1, size: int = PAGE_SIZE) -> SearchPage:
-    """Return one page of the deals or drafts of a list that hold some words, or lack something. No requests."""
-    sort = "" if matching.words else ORDER_OF.get(matching.state, "")
+def find_deals(
+    matching: DealFilter, *, now: datetime, page: int = 1, size: int = PAGE_SIZE, sort: str = ""
+) -> SearchPage:
+    """Return one page of the deals or drafts of a list, in one of `ORDERS` or as they fit best. No requests."""
+    sort = sort or ("" if matching.words else ORDER_OF.get(matching.state, ""))
     return find(question_of(matching), now=now, page=page, sort=sort, size=size)
 
 

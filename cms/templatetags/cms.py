@@ -7,6 +7,7 @@ from django.template.loader_tags import BLOCK_CONTEXT_KEY
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from cms.lists.list_address import list_query
 from cms.shared.navigation import UNLISTED, at_hand, menu_of, open_to, place_of
 from cms.shared.undo import UndoAction, from_tags
 from dealsite.data.entities.work import VIEW_NAME_CHARACTERS
@@ -30,7 +31,7 @@ def cms_menu(context: template.Context) -> dict[str, Any]:
     here = place_of(request.path)
     above = [step for step in context.get("trail") or () if step[0]]
     if not above and here and here.address != request.path:
-        above = [(here.address, here.title)]
+        above = [(here.address + list_query(request.GET.get("back", "")), here.title)]
     return {
         "groups": menu_of(request.user),
         "unlisted": open_to(request.user, UNLISTED),

@@ -180,6 +180,30 @@ def moment(when: datetime | None) -> SafeString | str:
     )
 
 
+@register.simple_tag
+def brief(when: datetime, now: datetime) -> SafeString:
+    """How far off a time is, "in 3 h 18", "in 35 h", "16 d ago", with the whole time at hand."""
+    whole = f"{date_format(local := timezone.localtime(when))}, {local:%H:%M} {local.tzname() or 'UTC'}"
+    minutes = int(abs((when - now).total_seconds())) // 60
+    hours, days = minutes // 60, minutes // 1440
+    if hours < 1:
+        span = _("%(minutes)d min") % {"minutes": minutes}
+    elif hours < 10 and when > now:
+        span = _("%(hours)d h %(minutes)02d") % {"hours": hours, "minutes": minutes % 60}
+    elif days < 2:
+        span = _("%(hours)d h") % {"hours": hours}
+    else:
+        span = _("%(days)d d") % {"days": days}
+    words = _("in %(span)s") if when > now else _("%(span)s ago")
+    return format_html(
+        '<time datetime="{}" title="{}">{}<span class="sr-only">: {}</span></time>',
+        when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        whole,
+        words % {"span": span},
+        whole,
+    )
+
+
 @register.filter
 def order_status(status: str) -> str:
     """An order's status in words."""

@@ -11,6 +11,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from tests.browser.content import now_deal
 from tests.browser.deal_form import said
+from tests.browser.flaws import flaws
 
 LIST = "/cms/deals/?state=live"
 
@@ -65,3 +66,63 @@ def test_escape_leaves_a_price_as_it_is(editor_window, some):
     page.keyboard.press("Escape")
     expect(link).to_be_focused()
     assert deals.get(some[0].id).version == 1
+
+
+def test_the_list_is_worked_off_by_keys_alone(editor_window, some):
+    for number in range(20):
+        now_deal(title=f"Deal {number}")
+    page: Page = editor_window(width=1280)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(LIST)
+    page.wait_for_load_state("networkidle")
+    rows = page.locator("[data-rows] tbody tr")
+    measured = page.evaluate(
+        """() => {
+          const rows = [...document.querySelectorAll("[data-rows] tbody tr")].map((row) => row.getBoundingClientRect());
+          const foot = document.querySelector(".page-foot").getBoundingClientRect().top;
+          return [rows[0].top, rows.filter((row) => row.bottom <= foot).length];
+        }"""
+    )
+    assert measured[0] <= 210, measured
+    assert measured[1] >= 14, measured
+    page.keyboard.press("j")
+    expect(rows.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    expect(rows.nth(1)).to_be_focused()
+    assert page.locator("[data-rows] tbody tr[tabindex='0']").count() == 1
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 chosen")).to_be_visible()
+    box = rows.nth(1).bounding_box()
+    assert box
+    assert box["y"] == pytest.approx(measured[0] + 44, abs=2)  # no row moved
+    page.keyboard.press("x")
+    page.keyboard.press("e")
+    expect(page.get_by_role("textbox", name="Price", exact=True)).to_be_focused()
+    page.keyboard.type("jx")  # one types: these are letters
+    page.keyboard.press("Escape")
+    expect(rows.nth(1).get_by_role("link", name="Change price and expiry of Desk")).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(rows.nth(1)).to_be_focused()
+    title = rows.nth(1).locator(".thing-title").inner_text()
+    page.keyboard.press("#")
+    expect(said(page, "is in the trash")).to_be_visible()
+    expect(
+        page.locator(".thing-title", has_text=title).and_(page.get_by_text(title, exact=True))
+    ).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Edit deal")
+    page.goto(LIST)
+    page.get_by_label("Choose Desk").check()
+    assert flaws(page) == []
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_on_a_phone_a_row_is_an_item_of_two_lines(editor_window, some):
+    page: Page = editor_window(width=390)
+    page.goto(LIST)
+    box = row(page, some[0]).bounding_box()
+    assert box
+    assert box["height"] <= 96
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert flaws(page) == []

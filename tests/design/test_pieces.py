@@ -10,7 +10,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from dealsite.templatetags.design import moment, money, price, time_left
+from dealsite.templatetags.design import brief, moment, money, price, time_left
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -21,6 +21,24 @@ class Example(forms.Form):
     note = forms.CharField(widget=forms.Textarea, required=False)
     featured = forms.BooleanField(required=False)
     token = forms.CharField(widget=forms.HiddenInput, required=False)
+
+
+def test_how_far_off_a_time_is_is_said_briefly_and_whole(subtests: pytest.Subtests):
+    for off, words in [
+        (timedelta(minutes=42), "in 42 min"),
+        (timedelta(hours=3, minutes=8), "in 3 h 08"),
+        (timedelta(hours=35, minutes=59), "in 35 h"),
+        (timedelta(days=18, hours=5), "in 18 d"),
+        (timedelta(0), "0 min ago"),
+        (timedelta(minutes=-59), "59 min ago"),
+        (timedelta(hours=-3, minutes=-8), "3 h ago"),
+        (timedelta(days=-16), "16 d ago"),
+    ]:
+        with subtests.test(off=off, words=words):
+            shown = brief(NOW + off, NOW)
+            assert f">{words}<" in shown
+            assert "2026, " in shown.split('title="')[1]  # the whole time, for pointer and screen reader
+            assert shown.count(" UTC") == 2
 
 
 def test_the_time_left_is_said_in_whole_units(subtests: pytest.Subtests):

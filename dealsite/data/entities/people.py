@@ -67,6 +67,7 @@ USER = Entity(
         "autosave": Flag(optional=True),
         "shortcuts": Flag(optional=True),
         "small_menu": Flag(optional=True),
+        "compact_rows": Flag(optional=True),
         "created_at": Time(),
         "registration": Ulid(optional=True, about="their sign-up's, minted with its form"),
         "two_factor": Ulid(optional=True, about="the id of their TwoFactor"),

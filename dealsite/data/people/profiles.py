@@ -136,17 +136,24 @@ class Preferences:
     `language` is '' for the site's own.
 
     `autosave`: drafts are saved while they are written. `shortcuts`: single keys do things in the CMS.
-    `small_menu`: the CMS's menu is a row of icons.
+    `small_menu`: the CMS's menu is a row of icons. `compact_rows`: its lists are.
     """
 
     language: str = ""
     autosave: bool = True
     shortcuts: bool = True
     small_menu: bool = False
+    compact_rows: bool = False
 
 
 USUAL = Preferences()
-PREFERENCES = ("language", "autosave", "shortcuts", "small_menu")  # the attributes of the sign-in item
+PREFERENCES = (
+    "language",
+    "autosave",
+    "shortcuts",
+    "small_menu",
+    "compact_rows",
+)  # the attributes of the sign-in item
 
 
 @access_pattern("keep a user's own choices: language, autosave, shortcuts, menu", "1 update")
@@ -157,9 +164,16 @@ def save_preferences(
     autosave: bool | None = None,
     shortcuts: bool | None = None,
     small_menu: bool | None = None,
+    compact_rows: bool | None = None,
 ) -> None:
     """Keep what is given, and leave the rest as it is; NotFound for who is no user any more."""
-    given = {"language": language, "autosave": autosave, "shortcuts": shortcuts, "small_menu": small_menu}
+    given = {
+        "language": language,
+        "autosave": autosave,
+        "shortcuts": shortcuts,
+        "small_menu": small_menu,
+        "compact_rows": compact_rows,
+    }
     changes: dict[Path, Any] = {name: value for name, value in given.items() if value is not None}
     if changes:
         table.write(Update(key=keys.user(username), set=changes, when=is_there(), otherwise=no_user()))

@@ -1,10 +1,12 @@
 import re
+from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue.lists import PAGE_SIZE
-from tests.builders import HOUR, NOW, make_deal, make_draft
+from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 LIST = reverse("cms_deals")
@@ -12,7 +14,7 @@ FIND = reverse("cms_find_deal")
 
 
 def titles(response):
-    return re.findall(r'dir="auto"\s+href="[^"]+">([^<]+)</a>', response.content.decode())
+    return re.findall(r'<a class="thing-title"[^>]*>([^<]+)</a>', response.content.decode())
 
 
 @pytest.fixture
@@ -144,3 +146,71 @@ def test_shoppers_and_visitors_see_none_of_it(sign_in, client, settings):
         assert shopper.get(path).status_code == 403
         assert back_office.get(path).status_code == 403
         assert client.get(path).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("sort", "listed", "order"),
+    [
+        ("price", ["Cheap", "Halved", "Dear"], "ascending"),
+        ("discount", ["Halved", "Cheap", "Dear"], "descending"),
+        ("expires", ["Dear", "Cheap", "Halved"], "ascending"),
+    ],
+)
+def test_the_list_is_sorted_by_a_column_and_says_so(editor, search_index, sort, listed, order):
+    make_deal(title="Cheap", price=Decimal("5.00"), was_price=Decimal("6.00"), expires_at=NOW + 2 * DAY)
+    make_deal(title="Halved", price=Decimal("10.00"), was_price=Decimal("20.00"), expires_at=NOW + 3 * DAY)
+    make_deal(title="Dear", price=Decimal("90.00"), was_price=Decimal("91.00"), expires_at=NOW + DAY)
+    search_index()
+    page = editor.get(LIST, {"sort": sort})
+    assert titles(page) == listed
+    html = page.content.decode()
+    assert html.count("aria-sort=") == 1
+    assert f'aria-sort="{order}"' in html
+    assert re.sub(r"\s+", " ", html).count("1–3 of 3") == 1
+    assert titles(editor.get(LIST, {"sort": "title<"})) == titles(editor.get(LIST))
+
+
+def test_tabs_say_how_many_there_are_of_what_is_looked_for(editor, search_index, one_of_each):
+    search_index()
+    numbers = re.findall(r'class="number">([\d,]+)<', editor.get(LIST).content.decode())
+    assert numbers == ["4", "2", "1", "1", "1", "1"]  # all, live, ending soon, scheduled, drafts, expired
+    of_brand = editor.get(LIST, {"brand": "vela"}).content.decode()
+    assert re.findall(r'class="number">([\d,]+)<', of_brand) == ["1", "1", "1", "0", "0", "0"]
+    assert "Without this: Brand vela" in of_brand
+
+
+def test_a_page_has_as_many_rows_as_one_wants(editor, search_index):
+    for number in range(30):
+        make_deal(title=f"Deal {number}")
+    search_index()
+    for query in ({}, {"sort": "price"}):
+        assert len(titles(editor.get(LIST, query))) == 25
+        assert len(titles(editor.get(LIST, query | {"rows": "50"}))) == 30
+        assert len(titles(editor.get(LIST, query | {"rows": "5000"}))) == 25
+
+
+def test_a_deal_leads_back_to_the_list_that_it_was_opened_from(editor):
+    deal = make_deal()
+    page = editor.get(LIST, {"state": "live", "brand": "nordlicht"}).content.decode()
+    address = re.search(r'<a class="thing-title"[^>]*href="([^"]+)"', page, re.S)
+    assert address
+    form = editor.get(unescape(address[1])).content.decode()
+    assert f'href="{LIST}?state=live&amp;brand=nordlicht"' in form
+    assert (
+        "evil"
+        not in editor.get(f"{LIST}{deal.id}/?back=?evil=1")
+        .content.decode()
+        .split("<main")[1]
+        .split("</h1>")[0]
+    )
+
+
+def test_rows_are_as_close_as_one_likes(editor):
+    make_deal()
+    assert 'data-density="compact"' not in editor.get(LIST).content.decode()
+    response = editor.post(reverse("cms_choose"), {"compact_rows": "yes", "next": LIST + "?state=live"})
+    assert response.headers["Location"] == LIST + "?state=live"
+    assert 'data-density="compact"' in editor.get(LIST).content.decode()
+    assert editor.post(reverse("cms_choose"), {"next": "//evil.example/"}).headers["Location"] == reverse(
+        "cms_home"
+    )

@@ -33,6 +33,7 @@ EXAMPLES: dict[str, Item] = {
                 "autosave": False,
                 "shortcuts": False,
                 "small_menu": True,
+                "compact_rows": True,
                 "created_at": AT,
                 "registration": ID,
                 "two_factor": OTHER_ID,

@@ -87,7 +87,7 @@ def test_users_profiles_and_messages_are_read_as_they_are_stored():
         (HASH,),
         from_iso(LATER),
     )
-    assert user.preferences == profiles.Preferences("de", False, False, True)
+    assert user.preferences == profiles.Preferences("de", False, False, True, True)
     assert users.as_user(DELETED_USER) is None
     profile = profiles.from_item(EXAMPLES["Profile"])
     assert profiles.as_item(profile).items() <= EXAMPLES["Profile"].items()
