@@ -40,7 +40,12 @@ PAGE_KB, VISIT_KB, REQUESTS = (
 )  # HTML as the site sends it; all that a browser loads; how many requests
 LOG_LINE_KB = 0.4
 POLLS = 4  # of a consumer in a second, once for each shard; a table on demand begins with about four
-WRITES_OF_ORDER = (("carts.add", 2), ("orders.place", 1), ("charging.claim", 1), ("orders.deliver", 1))
+WRITES_OF_ORDER = (
+    ("changing.add", 2),
+    ("checkout.place", 1),
+    ("charging.claim", 1),
+    ("fulfilment.deliver", 1),
+)
 WRITES_OF_NOTICE = 2  # a message in one inbox: docs/operations.md
 
 
@@ -94,7 +99,7 @@ def costs(site: Site) -> dict[str, float]:
     page_reads = sum(of[name][0] for name in PAGE_QUESTIONS) / len(PAGE_QUESTIONS)
     reads = site.pages * (page_reads + SIGNED_IN * of["sessions.read"][0])
     writes = site.orders * sum(of[name][1] * times for name, times in WRITES_OF_ORDER)
-    writes += site.notices * WRITES_OF_NOTICE + site.published * of["deals.publish"][1]
+    writes += site.notices * WRITES_OF_NOTICE + site.published * of["publishing.publish"][1]
     polls = (tasks + site.workers + 1) * POLLS * SECONDS
     stored = max(0, site.table_gb - FREE_TABLE_GB) * TABLE_GB + site.table_gb * RECOVERY_GB
     requests = site.pages * REQUESTS

@@ -16,8 +16,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dealsite.data.commerce.carts import MAX_ACTIVE, MAX_QUANTITY
 from dealsite.data.entities.attributes import CENT, YEARS
+from dealsite.data.entities.commerce import MAX_ACTIVE, MAX_QUANTITY
 from dealsite.data.entities.deals import MAX_PRICE, TITLE_CHARACTERS
 from dealsite.data.names import normalise, normalise_username, without_joiners
 from dealsite.data.table.errors import Invalid

@@ -19,8 +19,12 @@ from benchmarks.sharing import share
 from dealsite.data.catalogue import brands, categories, deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.orders import Address, Purchase
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import checkout
+from dealsite.data.commerce.order.checkout import Purchase
+from dealsite.data.commerce.order.order_record import Address
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table import errors
@@ -96,10 +100,10 @@ def publish_products(contents: Contents) -> None:
     while batch := list(islice(missing, PUBLISHED_AT_ONCE)):
         new = [(one, _content(wanted[one], contents.products[wanted[one]], brand), brand) for one in batch]
         try:
-            deals.publish_many(new, by=BY, now=contents.products[wanted[batch[-1]]].at)
+            publishing.publish_many(new, by=BY, now=contents.products[wanted[batch[-1]]].at)
         except errors.TooLarge:
             for deal_id, content, _ in new:
-                deals.publish(
+                publishing.publish(
                     content, deal_id=deal_id, brand=brand, by=BY, now=contents.products[wanted[deal_id]].at
                 )
 
@@ -149,7 +153,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         return False
     owner = carts.user_cart(order.username)
     wanted = [
-        carts.CartAddition(
+        changing.CartAddition(
             deal=contents.deal_id(product),
             quantity=quantity,
             line_id=derived_id(order.at, "line", order_id, product.sku, product.price),
@@ -158,7 +162,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         )
         for product, quantity in pieces.items()
     ]
-    added = carts.add_many(owner, wanted, now=order.at)
+    added = changing.add_many(owner, wanted, now=order.at)
     head, lines = carts.read_active(owner, now=order.at)
     if {line.deal: line.quantity for line in lines} != {one.deal: one.quantity for one in wanted}:
         refusal = next(iter(added.refused.values()), "its shopper's cart holds other deals.")
@@ -174,7 +178,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         method=METHOD,
     )
     try:
-        orders.place(purchase, now=order.at)
+        checkout.place(purchase, now=order.at)
     except carts.CartChanged as changed:
         raise CannotLoad(f"Order {order.id} cannot be placed: {changed}") from None
     return True

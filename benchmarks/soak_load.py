@@ -47,8 +47,9 @@ class Content:
 def seed(now: datetime) -> Content:
     """Make brands, deals and people through the data layer, which has joined the site's engine."""
     from dealsite.accounts import cookies
-    from dealsite.data.catalogue import brands, categories, deals
+    from dealsite.data.catalogue import brands, categories
     from dealsite.data.catalogue.content import DealContent
+    from dealsite.data.catalogue.deal import publishing
     from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
     from dealsite.data.people import sessions, users
     from dealsite.data.table.ids import new_ulid
@@ -67,7 +68,7 @@ def seed(now: datetime) -> Content:
             link="https://shop.example/lamp",
             description="Bright, and quiet.",
         )
-        deals.publish(what, deal_id=deal_id, brand=brand, by=EDITOR, now=now)
+        publishing.publish(what, deal_id=deal_id, brand=brand, by=EDITOR, now=now)
         content.deals.append(deal_id)
     roles = {EDITOR: ["editor"], OFFICE: ["back office"]}
     for name in (EDITOR, OFFICE, *(f"shopper{number}" for number in range(SHOPPERS))):

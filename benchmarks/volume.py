@@ -15,8 +15,8 @@ from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_unit
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys
 from dealsite.data.commerce.payment.charging import LEASE, RUNNER
-from dealsite.data.commerce.payment.order_payments import PAYMENT_NOTICE
 from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_item
+from dealsite.data.commerce.payments import PAYMENT_NOTICE
 from dealsite.data.entities.payments import LARGEST_CHUNK, MOST_PENDING, PENDING, PROCESSED, STATES
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.convert import to_attributes

@@ -7,10 +7,11 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from dealsite.data.catalogue import brands, categories, deals, drafts
+from dealsite.data.catalogue import brands, categories, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
@@ -69,7 +70,7 @@ def make_deal(
     made = make_content(**({"brand": slugify(brand)} | content))
     make_category(made.category)
     of_brand = make_brand(brand)
-    return deals.publish(
+    return publishing.publish(
         made,
         deal_id=deal_id or make_id(live_at),
         brand=of_brand,

@@ -14,14 +14,19 @@ from dealsite.data.catalogue import (
     featured_versions,
     relations,
 )
-from dealsite.data.commerce import carts, orders
+from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.commerce import carts
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import checkout
 from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
+from dealsite.data.entities.commerce import SAVED
 from dealsite.data.integrity import migrations
-from dealsite.data.jobs import command_runs, heartbeats, jobs, processes, site_switch
+from dealsite.data.jobs import command_runs, heartbeats, jobs, processes, site_switch, task_counts
 from dealsite.data.jobs.processes import Process
+from dealsite.data.jobs.task_counts import TaskCounts
 from dealsite.data.people import (
     announcements,
     fan_out,
@@ -93,8 +98,8 @@ def store_every_type() -> None:
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
     gone = make_deal(deal_id=GONE, category="toys-hobbies")
     content = replace(gone.content, title="Gone")
-    deals.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
-    deals.delete(gone, by=EDITOR, now=NOW)
+    editing.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+    deleting.delete(gone, by=EDITOR, now=NOW)
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
@@ -158,9 +163,9 @@ def go_shopping() -> None:
     for number in (1, 2, 3):
         deal_id = make_id(NOW - 40 * DAY, 10 + number)
         make_deal(deal_id=deal_id, category="grocery-household", brand="Borealis")
-    carts.add(ANN, carts.CartAddition(LAMP, 2, LINE), now=NOW)
+    changing.add(ANN, changing.CartAddition(LAMP, 2, LINE), now=NOW)
     head, _ = carts.read_active(ANN, now=NOW)
-    form = orders.Purchase(
+    form = checkout.Purchase(
         order_id=ORDER,
         username="ann",
         name="Ann",
@@ -169,16 +174,16 @@ def go_shopping() -> None:
         total=Decimal("159.80"),
         address=ADDRESS,
     )
-    orders.place(form, now=NOW)
-    carts.add(ANN, carts.CartAddition(DESK, 1, LINE), now=NOW)
-    saved = carts.move(ANN, carts.read(ANN, now=NOW).active[0].ref, carts.SAVED, now=NOW)
+    checkout.place(form, now=NOW)
+    changing.add(ANN, changing.CartAddition(DESK, 1, LINE), now=NOW)
+    saved = changing.move(ANN, carts.read(ANN, now=NOW).active[0].ref, SAVED, now=NOW)
     assert saved is not None
-    carts.add(ANN, carts.CartAddition(SOFA, 3, OTHER_LINE), now=NOW)
-    carts.add(GUEST, carts.CartAddition(SOFA, 1, LINE), now=NOW)
+    changing.add(ANN, changing.CartAddition(SOFA, 3, OTHER_LINE), now=NOW)
+    changing.add(GUEST, changing.CartAddition(SOFA, 1, LINE), now=NOW)
 
 
 def look_in() -> None:
-    """Have ann sign in, fail to, and open a form, and a worker say that it lives."""
+    """Have ann sign in, fail to, and open a form, and a worker say that it lives and what there is to do."""
     table.write(
         Put(
             key=keys.throttle("account", "ann", NOW),
@@ -190,6 +195,7 @@ def look_in() -> None:
     security_events.add(SecurityEvent("signed_in", NOW, "ann", "127.0.0.1"))
     security_events.count_failures(1, now=NOW)
     heartbeats.write("worker", now=NOW)
+    task_counts.store(TaskCounts(drafts=1), now=NOW)
     processes.save(Process(JOB, "worker", "one", 1, "1.0", NOW))
     command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")
     site_switch.switch_site("open", message="", by=EDITOR, now=NOW)

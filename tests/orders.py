@@ -11,6 +11,8 @@ from decimal import Decimal
 from dealsite.data import table
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import checkout, order_record
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -18,7 +20,7 @@ from dealsite.data.table.writes import Delete, Put
 from tests.builders import NOW, make_deal
 from tests.people import make_user
 
-ADDRESS = orders.Address(
+ADDRESS = order_record.Address(
     name="Ada Lovelace",
     street="12 Analytical Row",
     postcode="EC1A 1BB",
@@ -33,20 +35,20 @@ def make_order(
     *deals: Deal,
     quantity: int = 1,
     plan: int = 1,
-    address: orders.Address = ADDRESS,
+    address: order_record.Address = ADDRESS,
     now: datetime = NOW,
-) -> orders.Order:
+) -> order_record.Order:
     """Have a shopper, created where missing, buy some deals, or a new one."""
     shopper = buyer(username)
     owner = carts.user_cart(shopper.username)
     for deal in deals or (make_deal(),):
         number = next(_numbers)
-        wanted = carts.CartAddition(
+        wanted = changing.CartAddition(
             deal.id, quantity, new_ulid(now, number), token=f"t{number}", seen=deal.content.price
         )
-        carts.add(owner, wanted, now=now)
+        changing.add(owner, wanted, now=now)
     head, lines = carts.read_active(owner, now=now)
-    purchase = orders.Purchase(
+    purchase = checkout.Purchase(
         order_id=new_ulid(now, next(_numbers)),
         username=shopper.username,
         name=shopper.name,
@@ -57,7 +59,7 @@ def make_order(
         plan=plan,
         method="test-approves",
     )
-    return orders.place(purchase, now=now)
+    return checkout.place(purchase, now=now)
 
 
 def buyer(username: str) -> users.User:
@@ -69,7 +71,7 @@ def buyer(username: str) -> users.User:
 
 
 @contextmanager
-def a_line_lost(order: orders.Order) -> Iterator[None]:
+def a_line_lost(order: order_record.Order) -> Iterator[None]:
     """Take a line of an order out of the table meanwhile."""
     line = orders.lines_of(order)[0]
     key = carts.user_cart(order.username).line(line.status, line.at, line.id)

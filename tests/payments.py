@@ -11,15 +11,9 @@ from functools import partial
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys, table
 from dealsite.data.commerce import carts, payments
-from dealsite.data.commerce.cart.cart_record import Line, line_item
+from dealsite.data.commerce.carts import Line, line_item
 from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard, order_item
-from dealsite.data.commerce.payment import (
-    charging,
-    day_closing,
-    order_payments,
-    payment_loads,
-    payment_totals,
-)
+from dealsite.data.commerce.payment import charging, day_closing, payment_loads, payment_totals
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import PLACED, PURCHASED
@@ -92,7 +86,7 @@ def place(made: list[Payment], job_id: str) -> None:
                 when=(absent(),),
             ),
             audit.entry_write(by=account, kind="order", subject=order_id, what="placed", now=at),
-            *order_payments.insert_writes(made, now=NOW, job_id=job_id),
+            *payments.insert_writes(made, now=NOW, job_id=job_id),
         ]
     )
 
@@ -100,7 +94,7 @@ def place(made: list[Payment], job_id: str) -> None:
 def work(now: datetime, gateway: Gateway) -> None:
     """Carry out the jobs of payments that are due."""
     handlers: dict[str, jobs.Handler] = {
-        payments.PAYMENT_TOTALS: payment_totals.apply_totals,
+        payment_totals.PAYMENT_TOTALS: payment_totals.apply_totals,
         payments.REFUND_PAYMENT: partial(charging.refund_payments, gateway=gateway, currency="EUR"),
     }
     while (job := jobs.take_next(now=now)) is not None:

@@ -6,6 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from dealsite.data import table
 from dealsite.data.table.errors import Conflict
 from tests.faults.unkind import RACER
 
@@ -28,6 +31,18 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.join(60)
     return outcomes
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, action: Callable[[], Any]) -> None:
+    """Have something happen once, right before the next transaction is sent."""
+    transact = table.transact
+
+    def act_first(writes: Any) -> None:
+        monkeypatch.setattr(table, "transact", transact)
+        action()
+        transact(writes)
+
+    monkeypatch.setattr(table, "transact", act_first)
 
 
 def one_did(outcomes: list[Any]) -> bool:

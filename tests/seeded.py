@@ -27,14 +27,19 @@ from dealsite.data.catalogue import (
     relations,
 )
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.relations import CATEGORY_WATCH
 from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.order import checkout
+from dealsite.data.commerce.order.checkout import Purchase
+from dealsite.data.commerce.order.order_record import Address
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
-from dealsite.data.commerce.orders import Address, Purchase
 from dealsite.data.editing import bulk, links, questions
+from dealsite.data.entities.commerce import SAVED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, exports, jobs, processes
 from dealsite.data.jobs.command_runs import CheckResult
@@ -187,8 +192,10 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         "scheduled": now_deal(age=-DAY, title="Soon"),
     }
     cheaper = replace(made["live"].content, price=Decimal("9.90"))
-    made["live"] = deals.edit(deals.get(made["live"].id), cheaper, version=1, brand=brand, by=EDITOR, now=now)
-    deals.delete(now_deal(age=5 * MINUTE, title=LONG, picture=picture), by=EDITOR, now=now)
+    made["live"] = editing.edit(
+        deals.get(made["live"].id), cheaper, version=1, brand=brand, by=EDITOR, now=now
+    )
+    deleting.delete(now_deal(age=5 * MINUTE, title=LONG, picture=picture), by=EDITOR, now=now)
     for number in range(26):
         now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
     for page in ("front", "editors-choice", "peripherals-networking"):
@@ -314,13 +321,13 @@ def purchase(username: str) -> str:
     order = None
     for _ in range(2):
         for deal in some:
-            carts.add(owner, CartAddition(deal.id, 2, new_ulid(now)), now=now)
+            changing.add(owner, CartAddition(deal.id, 2, new_ulid(now)), now=now)
         if order is None:
             head, lines = carts.read_active(owner, now=now)
             address = Address(
                 name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="Germany"
             )
-            order = orders.place(
+            order = checkout.place(
                 Purchase(
                     order_id=new_ulid(now),
                     username=username,
@@ -335,7 +342,7 @@ def purchase(username: str) -> str:
                 now=now,
             )
     _, lines = carts.read_active(owner, now=now)
-    carts.move(owner, lines[-1].ref, carts.SAVED, now=now)
+    changing.move(owner, lines[-1].ref, SAVED, now=now)
     assert order
     return order.id
 

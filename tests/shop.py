@@ -11,11 +11,17 @@ from typing import Any
 
 from dealsite.data.catalogue import brands, deals, featured
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT
+from dealsite.data.catalogue.deal import deleting, editing, publishing
 from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.carts import CartAddition, CartOwner, user_cart, visitor_cart
-from dealsite.data.commerce.orders import Address, Order, Purchase
+from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.carts import CartOwner, user_cart, visitor_cart
+from dealsite.data.commerce.order import checkout
+from dealsite.data.commerce.order.checkout import Purchase
+from dealsite.data.commerce.order.order_record import Address, Order
+from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_totals import apply_totals
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import NotFound
@@ -24,7 +30,7 @@ from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_co
 ANN, BOB, GUEST = user_cart("ann"), user_cart("bob"), visitor_cart("what the cookie holds")
 ADDRESS = Address(name="Ann Ash", street="1 High Street", postcode="10115", city="Berlin", country="Germany")
 CATEGORY = "peripherals-networking"
-HANDLERS: dict[str, jobs.Handler] = {**stock_marks.HANDLERS, payments.PAYMENT_TOTALS: apply_totals}
+HANDLERS: dict[str, jobs.Handler] = {**stock_marks.HANDLERS, payment_totals.PAYMENT_TOTALS: apply_totals}
 
 
 def make_deals(count: int, *, live_at: datetime = NOW - HOUR, **content: Any) -> list[Deal]:
@@ -36,7 +42,7 @@ def make_deals(count: int, *, live_at: datetime = NOW - HOUR, **content: Any) ->
         for n in range(count)
     ]
     for first in range(0, count, 10):
-        deals.publish_many(wanted[first : first + 10], by=EDITOR, now=NOW)
+        publishing.publish_many(wanted[first : first + 10], by=EDITOR, now=NOW)
     made = deals.get_many(deal_id for deal_id, _, _ in wanted)
     return [made[deal_id] for deal_id, _, _ in wanted]
 
@@ -49,11 +55,11 @@ def want(deal: Deal | str, quantity: int = 1, **more: Any) -> CartAddition:
 
 
 def add(owner: CartOwner, deal: Deal | str, quantity: int = 1, *, now: datetime = NOW, **more: Any) -> Deal:
-    return carts.add(owner, want(deal, quantity, **more), now=now)
+    return changing.add(owner, want(deal, quantity, **more), now=now)
 
 
 def fill(owner: CartOwner, some: Sequence[Deal], quantity: int = 1, *, now: datetime = NOW) -> None:
-    added = carts.add_many(owner, [want(deal, quantity) for deal in some], now=now)
+    added = changing.add_many(owner, [want(deal, quantity) for deal in some], now=now)
     assert added.refused == {}
 
 
@@ -88,7 +94,7 @@ def buy(username: str = "ann", *of_deals: Deal, quantity: int = 1, now: datetime
     """Put deals into a shopper's cart and order all that is in it."""
     if of_deals:
         fill(user_cart(username), of_deals, quantity, now=now)
-    return orders.place(purchase(username, now=now, **more), now=now)
+    return checkout.place(purchase(username, now=now, **more), now=now)
 
 
 def bought(order: Order) -> dict[str, int]:
@@ -115,12 +121,12 @@ def edit(deal: Deal | str, *, now: datetime = NOW, **changes: Any) -> Deal:
     current = deals.get(deal if isinstance(deal, str) else deal.id)
     content = replace(current.content, **changes)
     brand = brands.get(content.brand)
-    return deals.edit(current, content, version=current.version, brand=brand, by=EDITOR, now=now)
+    return editing.edit(current, content, version=current.version, brand=brand, by=EDITOR, now=now)
 
 
 def delete(deal: Deal | str, *, now: datetime = NOW) -> None:
     try:
-        deals.delete(deals.get(deal if isinstance(deal, str) else deal.id), by=EDITOR, now=now)
+        deleting.delete(deals.get(deal if isinstance(deal, str) else deal.id), by=EDITOR, now=now)
     except NotFound:
         return
 

@@ -28,7 +28,8 @@ from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, find_brand
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.content import DealContent, problems, text_problems
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import pending_edits
@@ -72,7 +73,7 @@ def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         return changes_conflict(request, form, deals.get(deal_id), trouble=str(overtaken))
     except VersionConflict as conflict:
         return deal_conflict(request, form, conflict.current or deals.get(deal_id))
-    except deals.StockChanged:
+    except editing.StockChanged:
         return stock_conflict(request, form, deals.get(deal_id))
     except Invalid as error:
         form.refuse(error.fields, str(error))
@@ -104,7 +105,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     stock = form.merge_stock(stored.stock)
     if stock and stock.choice == "theirs":  # what was sold since the form was opened stays sold
         content = replace(content, stock=stored.stock)
-    form.refuse(deals.problems(content, live_at=stored.live_at))
+    form.refuse(problems(content, live_at=stored.live_at))
     if form.errors:
         return deal_page(request, form, stored, status=422)
     if stored.content == content:
@@ -115,11 +116,11 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     if stored.version != form.version:
         return deal_conflict(request, form, stored)
     if stock and stock.is_conflict and content.stock != stored.stock:
-        raise deals.StockChanged(stored.stock)
+        raise editing.StockChanged(stored.stock)
     if brand is None:
         brand = create_brand(form, by=by, now=now)
     version, context = form.version, audit_context_of(form)
-    deals.edit(stored, content, version=version, brand=brand, by=by, now=now, audit_context=context)
+    editing.edit(stored, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     messages.success(request, _("The deal is saved."))
     return redirect("cms_deal", stored.id)
 

@@ -33,7 +33,8 @@ from cms.shared.requests import (
 from cms.taxonomy.named_brands import create_brand, find_brand
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.content import DealContent, problems, text_problems
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
@@ -113,7 +114,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     brand = find_brand(form)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
     live_at = _live_at(form, action, now)
-    form.refuse(text_problems(content) if live_at is None else deals.problems(content, live_at=live_at))
+    form.refuse(text_problems(content) if live_at is None else problems(content, live_at=live_at))
     if form.errors:
         return draft_page(request, form, draft_id, stored, status=422)
     if stored is None and form.version:
@@ -137,7 +138,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
     deal_id, announce = new_ulid(live_at), form.cleaned_data["announce"]
-    deal = deals.publish(
+    deal = publishing.publish(
         content, deal_id=deal_id, brand=brand, by=by, now=now, draft=stored, announce=announce
     )
     messages.success(request, _said(deal, now))

@@ -17,6 +17,7 @@ from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import content_from_item
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import audit, trash, versions
@@ -177,7 +178,7 @@ def restore_version(request: EditorRequest, kind: str, thing_id: str, number: in
     try:
         if isinstance(thing, Deal):
             options = {"stock": "stock" in asks, "end": "end" in asks}
-            back: Deal | Draft = deals.revert(thing, to, version=seen, **options, by=by, now=now)
+            back: Deal | Draft = editing.revert(thing, to, version=seen, **options, by=by, now=now)
         else:
             back = _restore_draft(thing, to, seen, by=by, now=now)
     except VersionConflict:

@@ -17,6 +17,8 @@ from cms.shared.fields import LocalTimeField, stored_time, typed_time
 from cms.shared.forms import show_zone
 from cms.shared.requests import EditorRequest, editor_action, editor_form
 from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue.content import problems
+from dealsite.data.catalogue.deal import editing, rescheduling
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.table.errors import Conflict, NotFound, Unavailable
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso
@@ -65,12 +67,12 @@ def reschedule_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         return redirect("cms_deal", stored.id)
     if live_at <= now:
         form.add_error("live_at", _("This time has passed. Choose a later one."))
-    elif "expires_at" in deals.problems(stored.content, live_at=live_at):
+    elif "expires_at" in problems(stored.content, live_at=live_at):
         form.add_error("live_at", _("The deal would expire before it goes live. Choose an earlier time."))
     if form.errors:
         return _reschedule_page(request, form, stored)
     try:
-        moved = deals.reschedule(stored, live_at, new_id=new_id, by=request.user.username, now=now)
+        moved = rescheduling.reschedule(stored, live_at, new_id=new_id, by=request.user.username, now=now)
     except Unavailable as error:
         return _reschedule_page(request, form, stored, trouble=str(error), status=503)
     messages.success(request, _("The deal has its new time."))
@@ -100,7 +102,7 @@ def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         messages.warning(request, text)
     else:
         was = stored.content.expires_at
-        ended = deals.expire_now(stored, by=request.user.username, now=now)
+        ended = editing.expire_now(stored, by=request.user.username, now=now)
         text = _("The deal has expired. Shoppers can still reach it, marked as over.")
         address, expires_at = reverse("cms_undo_expiry", args=[deal_id]), iso(was) if was else ""
         undo.offer(request, text, address, version=ended.version, expires_at=expires_at)
@@ -126,7 +128,7 @@ def undo_expiry(request: EditorRequest, deal_id: str) -> HttpResponse:
         content = replace(stored.content, expires_at=expires_at)
         brand = brands.get(content.brand)
         try:
-            deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
+            editing.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
             messages.success(request, _("The deal is live again, with the end that it had."))
         except Conflict as error:
             messages.error(request, str(error))

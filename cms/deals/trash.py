@@ -17,6 +17,7 @@ from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import fresh, role
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
@@ -78,7 +79,7 @@ def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         return redirect("cms_deal", deal_id)
     version = stored.version if "version" in request.POST else None
     try:
-        deals.delete(stored, by=request.user.username, now=timezone.now(), version=version)
+        deleting.delete(stored, by=request.user.username, now=timezone.now(), version=version)
     except VersionConflict:
         _say_changed(request)
         return redirect("cms_deal", deal_id)

@@ -27,7 +27,8 @@ from dealsite.accounts.requests import SignedIn
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
 from dealsite.data.catalogue.featured_plans import SET_PLANNED
 from dealsite.data.catalogue.renditions import MAKE_RENDITIONS
-from dealsite.data.commerce.payments import PAYMENT_TOTALS, REFUND_PAYMENT
+from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS
+from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from cms.lists.search import page_number
 from cms.shared.requests import EditorRequest, editor_page
-from dealsite.data.catalogue import deals
+from dealsite.data.catalogue import content
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.editing.links import LinkCheck
@@ -214,7 +214,7 @@ def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> Pro
     if draft := data.drafts.get(id_):
         if not topic.holds(draft.content, draft.card, None, today):
             return None
-        lacking = [FIELDS[name] for name in deals.problems(draft.content, live_at=today.now)]
+        lacking = [FIELDS[name] for name in content.problems(draft.content, live_at=today.now)]
         address = reverse("cms_draft", args=[draft.id])
         return ProblemRow(draft.card, "draft", address, draft.version, True, lacking=lacking)
     deal, check = data.deals.get(id_), data.checks.get(id_)

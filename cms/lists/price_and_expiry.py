@@ -31,6 +31,7 @@ from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.table.errors import Busy, Invalid, VersionConflict
@@ -162,7 +163,7 @@ def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
 def _save(stored: Deal | Draft, content: DealContent, *, by: str, now: datetime) -> Deal | Draft:
     brand, version = Brand(stored.card.brand, stored.card.brand_name), stored.version
     if isinstance(stored, Deal):
-        return deals.edit(stored, content, version=version, brand=brand, by=by, now=now)
+        return editing.edit(stored, content, version=version, brand=brand, by=by, now=now)
     # Less than publishing asks for, but no was-price below the price.
     found = text_problems(content)
     if None not in (content.price, content.was_price) and content.was_price <= content.price:  # type: ignore[operator]

@@ -20,7 +20,8 @@ from cms.shared.fields import stored_time
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import brands, deals, drafts, featured
-from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.content import DealContent, problems, text_problems
+from dealsite.data.catalogue.deal import editing, publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import links
@@ -52,7 +53,7 @@ def change_end(request: EditorRequest, deal_id: str) -> HttpResponse:
     elif request.POST.get("version") != str(stored.version):
         say_changed(request)
     elif wanted == NOW:
-        ended = deals.expire_now(stored, by=by, now=now)
+        ended = editing.expire_now(stored, by=by, now=now)
         _offer_end(request, _("“%(title)s” has ended."), ended, was)
     elif ends_at is not None and ends_at <= now:
         messages.error(request, _("This time has passed. Choose a later one."))
@@ -84,12 +85,14 @@ def publish_ready(request: EditorRequest, draft_id: str) -> HttpResponse:
     title = stored.content.title or _("Without a title")
     if request.POST.get("version") != str(stored.version):
         say_changed(request)
-    elif deals.problems(stored.content, live_at=now):
+    elif problems(stored.content, live_at=now):
         messages.error(request, _("“%(title)s” lacks something. Open it to see what.") % {"title": title})
     else:
         try:
             brand = brands.get(stored.content.brand)
-            deals.publish(stored.content, deal_id=new_ulid(now), brand=brand, by=by, now=now, draft=stored)
+            publishing.publish(
+                stored.content, deal_id=new_ulid(now), brand=brand, by=by, now=now, draft=stored
+            )
             messages.success(request, _("“%(title)s” is published.") % {"title": title})
         except VersionConflict:
             say_changed(request)
@@ -181,7 +184,7 @@ def _edit(
     """Change a deal; None, after saying why, where it cannot be changed so."""
     try:
         brand = brands.get(content.brand)
-        return deals.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
+        return editing.edit(stored, content, version=stored.version, brand=brand, by=by, now=now)
     except VersionConflict:
         say_changed(request)
     except (Conflict, Invalid, NotFound) as error:
@@ -233,7 +236,7 @@ def _describe(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpR
 def _save(stored: Deal | Draft, content: DealContent, *, by: str) -> None:
     now, version = timezone.now(), stored.version
     if isinstance(stored, Deal):
-        deals.edit(stored, content, version=version, brand=brands.get(content.brand), by=by, now=now)
+        editing.edit(stored, content, version=version, brand=brands.get(content.brand), by=by, now=now)
     else:
         brand = brands.get(content.brand) if content.brand else None
         drafts.save(stored, content, version=version, brand=brand, by=by, now=now)

@@ -15,9 +15,10 @@ from cms.orders.orders import OrderRef, back_to, none_chosen, read_refs
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.commerce import orders
+from dealsite.data.commerce.order import fulfilment
 from dealsite.data.commerce.order.fulfilment import BEFORE
-from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Order
-from dealsite.data.entities.commerce import NOTE_CHARACTERS
+from dealsite.data.commerce.order.order_record import Order
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, NOTE_CHARACTERS, PLACED, SHIPPED
 from dealsite.data.names import clean_text
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Unavailable
 from dealsite.text.lazy import Text
@@ -64,7 +65,7 @@ def ship_orders(request: EditorRequest) -> HttpResponse:
     now, by = timezone.now(), request.user.username
 
     def ship(row: OrderRow) -> None:
-        shipped = orders.ship(row.ref.username, row.ref.id, tracking=row.tracking, by=by, now=now)
+        shipped = fulfilment.ship(row.ref.username, row.ref.id, tracking=row.tracking, by=by, now=now)
         other = shipped.timeline[-1].by
         if other != by or shipped.tracking.casefold() != row.tracking.casefold():
             raise Conflict(_shipped_before("" if other == by else other, shipped.tracking))
@@ -80,7 +81,7 @@ def deliver_orders(request: EditorRequest) -> HttpResponse:
     now, by = timezone.now(), request.user.username
 
     def deliver(row: OrderRow) -> None:
-        orders.deliver(row.ref.username, row.ref.id, by=by, now=now)
+        fulfilment.deliver(row.ref.username, row.ref.id, by=by, now=now)
 
     return _page(request, DELIVERED, deliver)
 
@@ -97,7 +98,7 @@ def cancel_orders(request: EditorRequest) -> HttpResponse:
         wrong = LONG_REASON % {"most": NOTE_CHARACTERS}
 
     def cancel(row: OrderRow) -> None:
-        orders.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
+        fulfilment.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
 
     return _page(request, CANCELLED, cancel, reason=reason, reason_error=wrong)
 

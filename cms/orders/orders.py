@@ -23,16 +23,11 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
-from dealsite.data.commerce.order.reading import PAGE_SIZE
-from dealsite.data.commerce.orders import (
-    PLACED,
-    SHIPPED,
-    STATUSES,
-    IncompleteOrder,
-    OrderCard,
-    OrdersPage,
-)
+from dealsite.data.commerce.order.order_record import OrderCard
+from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES
+from dealsite.data.entities.commerce import PLACED, SHIPPED
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound

@@ -17,10 +17,10 @@ from cms.payments.payments import address_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import fresh, role
-from dealsite.data.commerce.payment.order_payments import get
 from dealsite.data.commerce.payment.payment_actions import cancel, refund, retry_now
-from dealsite.data.commerce.payments import FAILED, PENDING, PROCESSED, SCHEDULED, Payment
-from dealsite.data.entities.payments import REASON_CHARACTERS
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.commerce.payments import get
+from dealsite.data.entities.payments import FAILED, PENDING, PROCESSED, REASON_CHARACTERS, SCHEDULED
 from dealsite.data.names import clean_text
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso

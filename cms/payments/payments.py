@@ -22,7 +22,8 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.commerce.payment import payment_lists, payment_totals
 from dealsite.data.commerce.payment.payment_lists import PaymentRow, RowsPage
-from dealsite.data.commerce.payments import STATUSES, Payment
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.payments import STATUSES
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.parallel import together

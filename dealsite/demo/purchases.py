@@ -10,9 +10,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.carts import CartAddition
-from dealsite.data.commerce.order import saved_details
-from dealsite.data.commerce.orders import Address, Purchase
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.order import checkout, fulfilment, saved_details
+from dealsite.data.commerce.order.checkout import Purchase
+from dealsite.data.commerce.order.order_record import Address
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.deals import DemoDeal
@@ -81,9 +84,9 @@ def load(deals: Sequence[DemoDeal], now: datetime) -> None:
 
 def _place(order: DemoOrder) -> None:
     owner = carts.user_cart(order.username)
-    carts.clear(order.username)  # what an interrupted load left there
+    changing.clear(order.username)  # what an interrupted load left there
     wanted = [CartAddition(deal, pieces, new_ulid(order.at)) for deal, pieces in order.wanted]
-    carts.add_many(owner, wanted, now=order.at)
+    changing.add_many(owner, wanted, now=order.at)
     cart = carts.read(owner, now=order.at)
     if not cart.active:
         return
@@ -101,21 +104,21 @@ def _place(order: DemoOrder) -> None:
         plan=plan,
         method=order.method,
     )
-    orders.place(purchase, now=order.at)
+    checkout.place(purchase, now=order.at)
 
 
 def _advance(order: DemoOrder) -> None:
     by = PACKER.username.lower()
     sent, arrived = order.at + timedelta(hours=20), order.at + timedelta(days=3)
     try:
-        if order.status == orders.CANCELLED:
+        if order.status == CANCELLED:
             at = order.at + timedelta(hours=1)
-            orders.cancel(order.username, order.id, by=order.username, reason="Ordered twice.", now=at)
-        if order.status in (orders.SHIPPED, orders.DELIVERED):
+            fulfilment.cancel(order.username, order.id, by=order.username, reason="Ordered twice.", now=at)
+        if order.status in (SHIPPED, DELIVERED):
             tracking = f"DS {order.id[-8:]}"
-            orders.ship(order.username, order.id, tracking=tracking, by=by, now=sent)
-        if order.status == orders.DELIVERED:
-            orders.deliver(order.username, order.id, by=by, now=arrived)
+            fulfilment.ship(order.username, order.id, tracking=tracking, by=by, now=sent)
+        if order.status == DELIVERED:
+            fulfilment.deliver(order.username, order.id, by=by, now=arrived)
     except (Conflict, NotFound):
         return  # somebody has gone on with it, or it found nothing to buy
 
@@ -130,9 +133,9 @@ def _fill_carts(deals: Sequence[DemoDeal], now: datetime) -> None:
             continue
         some = chance.sample(live, 4)
         wanted = [CartAddition(one.id, chance.choice((1, 1, 2)), new_ulid(now)) for one in some]
-        carts.add_many(owner, wanted, now=now)
+        changing.add_many(owner, wanted, now=now)
         if lines := carts.read(owner, now=now).active:
-            carts.move(owner, lines[-1].ref, carts.SAVED, now=now)
+            changing.move(owner, lines[-1].ref, SAVED, now=now)
 
 
 def _sold_at(deal: DemoDeal, at: datetime) -> bool:
@@ -147,7 +150,7 @@ def _sold_at(deal: DemoDeal, at: datetime) -> bool:
 def _status(n: int) -> str:
     left = ORDERS - n
     if n in (4, 15):
-        return orders.CANCELLED
+        return CANCELLED
     if left <= 7:
-        return orders.PLACED
-    return orders.SHIPPED if left <= 11 else orders.DELIVERED
+        return PLACED
+    return SHIPPED if left <= 11 else DELIVERED

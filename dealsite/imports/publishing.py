@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from dealsite.data.catalogue import brands, deals, drafts, renditions
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewBrand, NewDeal, Remark, Result
@@ -76,7 +77,9 @@ def _actions_of_deals(batch: list[NewDeal]) -> int:
     )
 
 
-DEALS = Target(_stored_deals, lambda new, **options: deals.publish_many(new, **options), _actions_of_deals)
+DEALS = Target(
+    _stored_deals, lambda new, **options: publishing.publish_many(new, **options), _actions_of_deals
+)
 DRAFTS = Target(
     _stored_drafts, lambda new, **options: drafts.create_many(new, **options), lambda batch: len(batch) + 1
 )
@@ -175,7 +178,7 @@ class Import:
                 self._publish(rest, tries + 1)
             else:
                 self._reject_all(rest, _("It could not be stored."))
-        except deals.BrandChanged as error:
+        except publishing.BrandChanged as error:
             self._brands |= brands.get_many({new.content.brand for new in batch})
             if tries < TOO_MANY_TRIES:
                 self._publish(batch, tries + 1)

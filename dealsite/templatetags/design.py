@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
-from dealsite.data.commerce import orders, payments
+from dealsite.data.entities import commerce, payments
 from dealsite.data.table.ids import iso
 
 register = template.Library()
@@ -53,10 +53,10 @@ CONTROL_CLASSES = (
 
 
 ORDERS = {
-    orders.PLACED: (gettext_lazy("Placed"), "scheduled"),
-    orders.SHIPPED: (gettext_lazy("Shipped"), "ending"),
-    orders.DELIVERED: (gettext_lazy("Delivered"), "live"),
-    orders.CANCELLED: (gettext_lazy("Cancelled"), ""),
+    commerce.PLACED: (gettext_lazy("Placed"), "scheduled"),
+    commerce.SHIPPED: (gettext_lazy("Shipped"), "ending"),
+    commerce.DELIVERED: (gettext_lazy("Delivered"), "live"),
+    commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
 }
 PAYMENTS = {
     payments.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),

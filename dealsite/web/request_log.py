@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from dealsite.accounts.requests import Visit, client_address, network_of
-from dealsite.data.jobs import causes
+from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.meters import Meter
 from dealsite.metrics import chart, counting
@@ -27,7 +27,7 @@ logger = structlog.get_logger(__name__)
 def due_to(request_id: str, **more: str) -> Iterator[None]:
     """Let lines of the log, and jobs that are added, name a request; "" for what nobody asked for."""
     said = ({"request_id": request_id} if request_id else {}) | more
-    with structlog.contextvars.bound_contextvars(**said), causes.caused_by(request_id):
+    with structlog.contextvars.bound_contextvars(**said), jobs.caused_by(request_id):
         yield
 
 

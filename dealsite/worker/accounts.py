@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from dealsite.data.catalogue import relations
-from dealsite.data.commerce import carts
+from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.editing import saved_views
 from dealsite.data.jobs import jobs
@@ -36,7 +36,7 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
     sessions.end_all(username)
     relations.remove_all(username)
     messages.delete_all(username)
-    carts.clear(username)
+    changing.clear(username)
     saved_views.forget(username)
     if from_item(RemovalCheckpoint, job.checkpoint).looked:
         return None

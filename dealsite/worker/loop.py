@@ -21,8 +21,8 @@ from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.catalogue.deal import stock
 from dealsite.data.commerce.payment import charging
-from dealsite.data.commerce.payment.order_payments import REFUND_PAYMENT
 from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
+from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import links as checked_links
 from dealsite.data.editing import trash
 from dealsite.data.entities.work import FORMER_EXPORTS, PAUSABLE, SEND_MESSAGE

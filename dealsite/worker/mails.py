@@ -17,8 +17,9 @@ from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.payment.order_payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
-from dealsite.data.commerce.payments import FAILED, PROCESSED, REFUNDED
+from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.entities.payments import FAILED, PROCESSED, REFUNDED
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
@@ -37,10 +38,10 @@ SUBJECTS = {
     "passkey_added": gettext_lazy("A passkey was added"),
     "passkey_removed": gettext_lazy("A passkey was removed"),
     "new_device": gettext_lazy("A new sign-in to your account"),
-    orders.PLACED: gettext_lazy("Your order"),
-    orders.SHIPPED: gettext_lazy("Your order is on its way"),
-    orders.DELIVERED: gettext_lazy("Your order was delivered"),
-    orders.CANCELLED: gettext_lazy("Your order was cancelled"),
+    PLACED: gettext_lazy("Your order"),
+    SHIPPED: gettext_lazy("Your order is on its way"),
+    DELIVERED: gettext_lazy("Your order was delivered"),
+    CANCELLED: gettext_lazy("Your order was cancelled"),
 }
 HEADLINES = {
     PROCESSED: gettext_lazy("Payment received"),

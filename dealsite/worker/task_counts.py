@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from dealsite.data.commerce.order.reading import number_to_ship
+from dealsite.data.commerce import orders
 from dealsite.data.commerce.payment import payment_lists
 from dealsite.data.entities.payments import FAILED
 from dealsite.data.jobs import task_counts
@@ -24,7 +24,7 @@ def count(*, now: datetime) -> TaskCounts:
     counts = TaskCounts(
         drafts=min(find(Question(kind="draft", for_editors=True), now=now, size=1).total, MOST),
         featured=len(list(attention.featured_but_over(attention.look([], pages=True).pages, now))),
-        orders=number_to_ship(MOST),
+        orders=orders.number_to_ship(MOST),
         payments=len(failed.rows),
     )
     task_counts.store(counts, now=now)

@@ -20,7 +20,9 @@ from dealsite.accounts import cookies, limits
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import SiteRequest, UserRequest
 from dealsite.data.commerce import carts
+from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.carts import CartOwner, Line
+from dealsite.data.entities.commerce import ACTIVE, MAX_QUANTITY, SAVED
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.text.digits import number_in
@@ -50,7 +52,7 @@ def add_to_cart(request: SiteRequest) -> HttpResponse:
     new_key = "" if owner else cookies.new_key()
     owner = owner or carts.visitor_cart(new_key)
     try:
-        deal = carts.add(owner, AddForm(request.POST).wanted(now=now), now=now)
+        deal = changing.add(owner, AddForm(request.POST).wanted(now=now), now=now)
     except (Conflict, Invalid) as error:
         return _say_added(request, str(error), status=error.status)
     count = carts.read_head(owner, now=now).active if request.htmx else 0
@@ -72,7 +74,7 @@ def change_quantity(request: SiteRequest) -> HttpResponse:
     def have(owner: CartOwner) -> str:
         if number is None:
             raise Invalid(NUMBER)
-        carts.change_quantity(owner, deal_id, number, now=timezone.now())
+        changing.change_quantity(owner, deal_id, number, now=timezone.now())
         return _("The number of pieces is changed.")
 
     return change(request, have)
@@ -85,7 +87,7 @@ def remove_from_cart(request: SiteRequest) -> HttpResponse:
     removed: list[Line] = []
 
     def remove(owner: CartOwner) -> str:
-        line = carts.remove(owner, request.POST.get("line", ""), now=timezone.now())
+        line = changing.remove(owner, request.POST.get("line", ""), now=timezone.now())
         if line is None:
             raise NotFound(NOT_THERE)
         removed.append(line)
@@ -104,9 +106,9 @@ def undo_removal(request: SiteRequest) -> HttpResponse:
         wanted = form.wanted(now=now)
         if wanted.deal in carts.read_head(owner, now=now).lines:
             return _("The deal is back.")
-        deal = carts.add(owner, wanted, now=now)
+        deal = changing.add(owner, wanted, now=now)
         if form.cleaned_data["saved"]:
-            carts.move(owner, f"{carts.ACTIVE}.{iso(now)}.{wanted.line_id}", carts.SAVED, now=now)
+            changing.move(owner, f"{ACTIVE}.{iso(now)}.{wanted.line_id}", SAVED, now=now)
         return _("“%(title)s” is back.") % {"title": deal.card.title}
 
     return change(request, put_back)
@@ -116,14 +118,14 @@ def undo_removal(request: SiteRequest) -> HttpResponse:
 @require_POST
 def save_for_later(request: SiteRequest) -> HttpResponse:
     """Keep a line out of the next order. 1 batch get + 1 transaction."""
-    return _move(request, carts.SAVED, gettext_lazy("“%(title)s” is saved for later."))
+    return _move(request, SAVED, gettext_lazy("“%(title)s” is saved for later."))
 
 
 @action
 @require_POST
 def move_to_cart(request: SiteRequest) -> HttpResponse:
     """Take a saved line back into the cart. 1 batch get + 1 transaction."""
-    return _move(request, carts.ACTIVE, gettext_lazy("“%(title)s” is in your cart again."))
+    return _move(request, ACTIVE, gettext_lazy("“%(title)s” is in your cart again."))
 
 
 @action
@@ -132,7 +134,7 @@ def accept_changes(request: SiteRequest) -> HttpResponse:
     """Make the cart what its deals have become, if that is what was shown. 2 queries + 1 batch get + 1 transaction."""
 
     def accept(owner: CartOwner) -> str:
-        carts.accept(owner, seen=request.POST.get("seen", ""), now=timezone.now())
+        changing.accept(owner, seen=request.POST.get("seen", ""), now=timezone.now())
         return _("Your cart is up to date.")
 
     return change(request, accept)
@@ -169,7 +171,7 @@ def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpRe
     context |= {
         "look": carts.view(carts.read(owner, now=now), now=now) if owner else None,
         "left_behind": bool(request.user.is_authenticated and cookies.cart(request)),
-        "most": carts.MAX_QUANTITY,
+        "most": MAX_QUANTITY,
     }
     template = "shopping/cart/_cart_answer.html" if request.htmx else "shopping/cart/cart.html"
     response = render(request, template, context, status=status)
@@ -202,7 +204,7 @@ def change(
 
 def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:
     def move(owner: CartOwner) -> str:
-        line = carts.move(owner, request.POST.get("line", ""), status, now=timezone.now())
+        line = changing.move(owner, request.POST.get("line", ""), status, now=timezone.now())
         if line is None:
             raise NotFound(NOT_THERE)
         return said % {"title": line.title}

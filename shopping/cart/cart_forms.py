@@ -10,8 +10,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy
 
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.carts import CartAddition, Line
+from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.carts import Line
+from dealsite.data.entities.commerce import MAX_QUANTITY, SAVED
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
 
@@ -24,7 +25,7 @@ class AddForm(forms.Form):
     """What a deal's button says: `offer` is the deal and the price that stood beside the button, as `id:price`."""
 
     offer = forms.CharField(max_length=60)
-    quantity = forms.IntegerField(min_value=1, max_value=carts.MAX_QUANTITY, required=False)
+    quantity = forms.IntegerField(min_value=1, max_value=MAX_QUANTITY, required=False)
     token = forms.CharField(max_length=26, required=False)
 
     def clean_offer(self) -> tuple[str, Decimal | None]:
@@ -66,7 +67,7 @@ class RemovedLine:
 
     @classmethod
     def of(cls, line: Line, *, now: datetime) -> RemovedLine:
-        return cls(f"{line.deal}:{line.price}", line.quantity, new_ulid(now), line.status == carts.SAVED)
+        return cls(f"{line.deal}:{line.price}", line.quantity, new_ulid(now), line.status == SAVED)
 
     def __str__(self) -> str:
         return f"{UNDO} {self.offer} {self.quantity} {self.token} {'saved' if self.saved else 'active'}"

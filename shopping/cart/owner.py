@@ -12,7 +12,10 @@ from django.utils.translation import ngettext
 from dealsite.accounts import cookies
 from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest
 from dealsite.data.commerce import carts
-from dealsite.data.commerce.carts import CartOwner, Line, MergeResult
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import MergeResult
+from dealsite.data.commerce.carts import CartOwner, Line
+from dealsite.data.entities.commerce import MAX_ACTIVE
 from dealsite.data.jobs import site_switch
 from dealsite.data.table.errors import DataError
 
@@ -46,7 +49,7 @@ def add_visitor_cart(request: HttpRequest, response: HttpResponse, username: str
     """Do the same, and raise what keeps it from being done."""
     key = cookies.cart(request)
     if key and site_switch.of_process.current().is_open:  # else the cart waits with its cookie
-        _tell(request, carts.merge(carts.visitor_cart(key), username, now=now))
+        _tell(request, changing.merge(carts.visitor_cart(key), username, now=now))
         cookies.forget_cart(response)
 
 
@@ -60,7 +63,7 @@ def _tell(request: HttpRequest, merged: MergeResult) -> None:
         messages.success(request, said % {"count": count})
     if merged.saved:
         said = _("A cart holds up to %(most)d deals. Saved for later instead: %(titles)s.")
-        messages.warning(request, said % {"most": carts.MAX_ACTIVE, "titles": _named(merged.saved)})
+        messages.warning(request, said % {"most": MAX_ACTIVE, "titles": _named(merged.saved)})
     if merged.left_out:
         said = _("There was no room for: %(titles)s.")
         messages.warning(request, said % {"titles": _named(merged.left_out)})

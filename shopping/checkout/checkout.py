@@ -27,8 +27,9 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartChanged, CartView
 from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.order.checkout import Purchase, place
 from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, MISSING, Address
-from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, PLANS
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.text.lazy import Text
@@ -64,7 +65,7 @@ class CheckoutForm(forms.Form):
     plan = forms.TypedChoiceField(
         label=gettext_lazy("How you pay"),
         coerce=int,
-        choices=[(plan, str(plan)) for plan in payments.PLANS],
+        choices=[(plan, str(plan)) for plan in PLANS],
         widget=forms.RadioSelect,
     )
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
@@ -142,7 +143,7 @@ def checkout(request: UserRequest) -> HttpResponse:
         return _page(request, now, form, 422)
     limits.count_use(request, "order", now=now)
     try:
-        order = orders.place(_purchase(request, ticket, data), now=now)
+        order = place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:
         return cart_page(request, error.status, nothing_ordered=str(error))
     except Invalid as error:
@@ -165,9 +166,9 @@ def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
     return render(request, "shopping/checkout/checkout_done.html", context)
 
 
-def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> orders.Purchase:
+def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Purchase:
     user = request.user
-    return orders.Purchase(
+    return Purchase(
         order_id=ticket.order_id,
         username=user.username,
         name=user.name,

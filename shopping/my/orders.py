@@ -14,8 +14,11 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, payments
 from dealsite.data.commerce import orders as stored_orders
-from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.order import fulfilment
 from dealsite.data.commerce.orders import IncompleteOrder
+from dealsite.data.entities.commerce import ORDER_STATUSES, PLACED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.web.pages import action, page
@@ -36,7 +39,7 @@ def orders(request: UserRequest) -> HttpResponse:
     context = {
         "page": page,
         "status": status,
-        "statuses": stored_orders.STATUSES,
+        "statuses": ORDER_STATUSES,
         "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",
         "after": page.after and f"?{urlencode(chosen | {'after': page.after})}",
     }
@@ -55,7 +58,7 @@ def order(request: UserRequest, order_id: str) -> HttpResponse:
         "lines": lines,
         "incomplete": incomplete,
         "payments": payments.of_order(username, found.payments) if found.payments else [],
-        "can_cancel": found.status == stored_orders.PLACED,
+        "can_cancel": found.status == PLACED,
         "token": new_ulid(timezone.now()),
     }
     return render(request, "shopping/my/order.html", context)
@@ -68,7 +71,7 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     """Cancel an order that is not shipped yet. 1 get + 1 query + 2 batch gets + 1 transaction."""
     username = request.user.username
     try:
-        stored_orders.cancel(username, order_id, by=username, now=timezone.now())
+        fulfilment.cancel(username, order_id, by=username, now=timezone.now())
     except Conflict as error:
         messages.error(request, str(error))
     else:
@@ -91,7 +94,7 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("order", args=[order_id]))
     wanted = [CartAddition(line.deal, line.quantity, new_ulid(now), token=token) for line in lines]
-    added = carts.add_many(carts.user_cart(username), wanted, now=now)
+    added = changing.add_many(carts.user_cart(username), wanted, now=now)
     if added.deals:
         count = len(added.deals)
         messages.success(

@@ -19,7 +19,8 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest, destination
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.payment import payment_actions, payment_lists
-from dealsite.data.commerce.payments import FAILED, PENDING, SCHEDULED, Payment
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.payments import FAILED, PENDING, SCHEDULED
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso, time_of
 from dealsite.text import stored_words

@@ -10,7 +10,9 @@ from dealsite.ask import ready
 from dealsite.ask.lake import lake_in
 from dealsite.data import table
 from dealsite.data.catalogue import relations
-from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce import carts
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import fulfilment
 from dealsite.data.people import messages
 from dealsite.stream.records import ItemChange, padded
 from tests.ask import lakes
@@ -29,8 +31,8 @@ def answers(fresh_table, ask, tmp_path):
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
     make_order("ada", lamp, quantity=2, now=now)
     late = make_order("ada", mug, plan=3, now=now)
-    orders.cancel("ada", late.id, by="ada", reason="Changed my mind.", now=now)
-    carts.add(carts.user_cart("ada"), carts.CartAddition(mug.id, 1, make_id(now, 999)), now=now)
+    fulfilment.cancel("ada", late.id, by="ada", reason="Changed my mind.", now=now)
+    changing.add(carts.user_cart("ada"), changing.CartAddition(mug.id, 1, make_id(now, 999)), now=now)
     messages.deliver(
         [messages.message_item("ada", make_id(now), kind="hot_deal", headline="Look", deal=lamp.id)]
     )

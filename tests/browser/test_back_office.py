@@ -12,6 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from dealsite.data.commerce import orders
+from dealsite.data.commerce.order import fulfilment, order_record
 from dealsite.data.people import users
 from tests import people
 from tests.browser.content import now_deal
@@ -32,17 +33,17 @@ def office_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]
     return open_window
 
 
-def order_of(username: str, *, minutes_ago: int = 0) -> orders.Order:
+def order_of(username: str, *, minutes_ago: int = 0) -> order_record.Order:
     """Have a shopper buy a lamp some minutes ago."""
     deal = now_deal(title=f"Lamp of {username}", age=timedelta(hours=1))
     return make_order(username, deal, now=timezone.now() - minutes_ago * MINUTE)
 
 
-def now_of(order: orders.Order) -> orders.Order:
+def now_of(order: order_record.Order) -> order_record.Order:
     return orders.get(order.username, order.id)
 
 
-def tick(page: Page, order: orders.Order) -> None:
+def tick(page: Page, order: order_record.Order) -> None:
     page.locator(f"#order-{order.id}").get_by_role("checkbox").check()
 
 
@@ -84,7 +85,7 @@ def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles):
     for order in made:
         tick(page, order)
     page.get_by_role("button", name="Mark shipped").click()
-    orders.cancel("ada", made[0].id, by="ada", now=timezone.now())
+    fulfilment.cancel("ada", made[0].id, by="ada", now=timezone.now())
     page.get_by_label(f"Tracking number (optional) for Ada Lovelace, {made[1].id}").fill("?")
     page.get_by_role("button", name="Mark 2 orders shipped").click()
     expect(page.get_by_role("alert").filter(has_text="2 orders could not be changed.")).to_be_visible()

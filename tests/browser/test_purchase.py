@@ -14,7 +14,8 @@ from playwright.sync_api import Locator, Page, expect
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import make_user, sign_in_by_form
@@ -62,7 +63,7 @@ def shopper(*some: Deal, card: bool = True) -> Any:
         save_card("ada", CARD, job_id=new_ulid(now), now=now)
     wanted = [CartAddition(deal.id, 1, new_ulid(now)) for deal in some]
     if wanted:
-        assert carts.add_many(carts.user_cart("ada"), wanted, now=now).refused == {}
+        assert changing.add_many(carts.user_cart("ada"), wanted, now=now).refused == {}
     return ada
 
 

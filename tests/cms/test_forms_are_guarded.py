@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.commerce import orders
 from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
@@ -20,7 +21,7 @@ def posts():
     deal, later, draft = make_deal(), make_deal(live_at=NOW + DAY), make_draft(title="x")
     job = make_announcement(deal.id, new_ulid(NOW, 77))
     gone = make_deal()
-    deals.delete(gone, by="eve", now=NOW)
+    deleting.delete(gone, by="eve", now=NOW)
     message = {"deal": deal.id, "audience": "all", "headline": "x", "token": new_ulid(NOW), "sure": "yes"}
     return {
         reverse("cms_new_message"): message | {"action": "send"},
@@ -89,7 +90,7 @@ def test_a_job_is_not_changed_by_looking(editor):
 
 def test_looking_changes_nothing(editor):
     deal, draft, gone = make_deal(), make_draft(title="x"), make_deal()
-    deals.delete(gone, by="eve", now=NOW)
+    deleting.delete(gone, by="eve", now=NOW)
     for name in ("cms_expire_deal", "cms_delete_deal", "cms_undo_expiry"):
         assert editor.get(reverse(name, args=[deal.id]), {"version": "1"}).status_code == 405
     assert editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"}).status_code == 405

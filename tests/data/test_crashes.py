@@ -11,6 +11,7 @@ import pytest
 
 from dealsite.data.catalogue import brand_renames, brands, buckets, deals, drafts, featured, feeds, prices
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import pending_edits, trash, versions
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.integrity import checks
@@ -62,7 +63,7 @@ def publish(*, announce: bool = False) -> None:
     content = make_content(category="toys-hobbies", stock=3, expires_at=NOW + DAY)
     given = None if draft.published_as else draft
     brand = brands.get("nordlicht")
-    deals.publish(content, deal_id=DEAL, brand=brand, by=EDITOR, now=NOW, draft=given, announce=announce)
+    publishing.publish(content, deal_id=DEAL, brand=brand, by=EDITOR, now=NOW, draft=given, announce=announce)
 
 
 def published() -> bool:
@@ -80,7 +81,7 @@ def seed_a_featured_deal(deal_id: str = DEAL) -> None:
 def move() -> None:
     deal = deals.get(DEAL)
     content = replace(deal.content, brand="aurora", category="grocery-household", stock=2)
-    deals.edit(deal, content, version=deal.version, brand=brands.get("aurora"), by=EDITOR, now=NOW)
+    editing.edit(deal, content, version=deal.version, brand=brands.get("aurora"), by=EDITOR, now=NOW)
 
 
 def moved() -> bool:
@@ -90,7 +91,7 @@ def moved() -> bool:
 
 def delete() -> None:
     try:
-        deals.delete(deals.get(DEAL), by=EDITOR, now=NOW)
+        deleting.delete(deals.get(DEAL), by=EDITOR, now=NOW)
     except errors.NotFound:
         return
 
@@ -104,7 +105,7 @@ def reschedule() -> None:
         deal = deals.get(SCHEDULED)
     except errors.NotFound:
         return
-    deals.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
+    rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
 
 
 def seed_an_announced_deal() -> None:
@@ -170,7 +171,7 @@ def save_draft() -> None:
 
 
 def expire() -> None:
-    deals.expire_now(deals.get(DEAL), by=EDITOR, now=NOW)
+    editing.expire_now(deals.get(DEAL), by=EDITOR, now=NOW)
 
 
 def publish_many() -> None:
@@ -179,7 +180,7 @@ def publish_many() -> None:
         for n in range(9)
     ]
     try:
-        deals.publish_many(new, by=EDITOR, now=NOW)
+        publishing.publish_many(new, by=EDITOR, now=NOW)
     except errors.AlreadyExists:
         return
 
@@ -210,7 +211,7 @@ def publish_changes() -> None:
     if kept is not None:
         audit_context = AuditContext(writes=(pending_edits.publish_write(kept),))
         brand = brands.get("nordlicht")
-        deals.edit(
+        editing.edit(
             deal,
             kept.content,
             version=deal.version,
@@ -271,7 +272,7 @@ def seed_an_expired_deal() -> None:
 def go_back() -> None:
     deal = deals.get(DEAL)
     to = versions.get(DEAL, 1)
-    deals.revert(deal, to, version=deal.version, stock=False, end=True, by=EDITOR, now=NOW)
+    editing.revert(deal, to, version=deal.version, stock=False, end=True, by=EDITOR, now=NOW)
 
 
 def went_back() -> bool:

@@ -11,10 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dealsite.data import keys
-from dealsite.data.commerce.carts import ACTIVE, PURCHASED, RETURNED, SAVED
 from dealsite.data.entities import payments
 from dealsite.data.entities.batches import CHANGED, REFUSED
-from dealsite.data.entities.commerce import ORDER_STATUSES
+from dealsite.data.entities.commerce import ACTIVE, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
 from dealsite.data.table import ids
 from dealsite.data.table.key_templates import GIVEN, TEXT, Part, Template, key
 from tests.hostile import moments, texts

@@ -8,8 +8,12 @@ from functools import partial
 
 import pytest
 
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds
+from dealsite.data.catalogue import brand_renames, brands, categories, deals, drafts, featured, feeds
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
+from dealsite.data.commerce.payment import payment_actions
+from dealsite.data.editing import trash
+from dealsite.data.entities.payments import CANCELLED
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests import races
@@ -25,6 +29,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.payments import owe, read
 
 pytestmark = [
     pytest.mark.engines("native", "local"),
@@ -43,17 +48,17 @@ def errors_of(results) -> list[type[Exception]]:
 
 def publish(deal_id: str, brand: brands.Brand, draft: drafts.Draft | None = None, **content) -> deals.Deal:
     made = make_content(brand=brand.slug, **content)
-    return deals.publish(made, deal_id=deal_id, brand=brand, by=EDITOR, now=NOW, draft=draft)
+    return publishing.publish(made, deal_id=deal_id, brand=brand, by=EDITOR, now=NOW, draft=draft)
 
 
 def edit(deal: deals.Deal, **changes) -> deals.Deal:
     content = replace(deal.content, **changes)
     brand = brands.get(content.brand)
-    return deals.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
+    return editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
 
 
 def delete(deal: deals.Deal) -> None:
-    deals.delete(deal, by=EDITOR, now=NOW)
+    deleting.delete(deal, by=EDITOR, now=NOW)
 
 
 def feature(page: featured.FeaturedPage, *of_deals: deals.Deal) -> featured.FeaturedPage:
@@ -236,7 +241,7 @@ def test_a_deal_rescheduled_twice_at_once_is_at_one_time():
     deal = make_deal(live_at=NOW + HOUR)
     times = [NOW + 2 * DAY, NOW + 3 * DAY]
     results = at_once(
-        [partial(deals.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW) for to in times]
+        [partial(rescheduling.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW) for to in times]
     )
     assert len(errors_of(results)) == 1
     assert brands.get_with_counts("nordlicht").deals == 1
@@ -248,7 +253,7 @@ def test_a_deal_rescheduled_while_it_is_edited_and_featured_stays_one_deal():
     page = featured.get("front")
     at_once(
         [
-            partial(deals.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
+            partial(rescheduling.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
             partial(edit, deal, title="New"),
             partial(feature, page, deal),
         ]
@@ -260,7 +265,10 @@ def test_a_deal_rescheduled_while_it_is_deleted_is_there_once_or_not():
     deal = make_deal(live_at=NOW + HOUR)
     to = NOW + 2 * DAY
     at_once(
-        [partial(deals.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW), partial(delete, deal)]
+        [
+            partial(rescheduling.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
+            partial(delete, deal),
+        ]
     )
     assert brands.get_with_counts("nordlicht").deals in (0, 1)
 
@@ -296,7 +304,7 @@ def test_a_deal_moved_two_ways_at_once_is_counted_once():
 
 def test_a_deal_ended_by_two_editors_at_once_has_ended():
     deal = make_deal()
-    results = at_once([partial(deals.expire_now, deal, by=EDITOR, now=NOW) for _ in range(4)])
+    results = at_once([partial(editing.expire_now, deal, by=EDITOR, now=NOW) for _ in range(4)])
     assert set(errors_of(results)) <= {errors.VersionConflict}
     assert deals.get(deal.id).card.state(NOW) == "expired"
 
@@ -309,3 +317,82 @@ def test_a_job_is_taken_by_one_worker():
     (job,) = [result for result in results if result is not None]
     assert job.kind == "rename_brand"
     assert job.payload["brand"] == "nordlicht"
+
+
+def renaming():
+    """What the job of a renamed brand does, and the brand before."""
+    brand = make_brand()
+    brands.edit(brand, name="Aurora", description="", logo=None, by=EDITOR, now=NOW)
+    return partial(brand_renames.rename_brand, jobs.take_next(now=NOW + DAY), NOW + DAY), brand
+
+
+def a_deal_of_a_renamed_brand_is_featured():
+    deal = make_deal()
+    rename, _ = renaming()
+    change = partial(feature, featured.get("front"), deal)
+    return rename, change, lambda: [card.brand_name for card in featured.get("front").cards]
+
+
+def a_draft_of_a_renamed_brand_is_saved():
+    draft = make_draft(title="Idea", brand="Nordlicht")
+    rename, brand = renaming()
+    content = replace(draft.content, title="New")
+    change = partial(drafts.save, draft, content, version=draft.version, by=EDITOR, now=NOW, brand=brand)
+    return rename, change, lambda: (drafts.get(draft.id).card.title, drafts.get(draft.id).card.brand_name)
+
+
+def an_edited_deal_is_featured():
+    deal = make_deal()
+    change = partial(feature, featured.get("front"), deal)
+    return (
+        partial(edit, deal, title="New"),
+        change,
+        lambda: [card.title for card in featured.get("front").cards],
+    )
+
+
+def a_draft_of_the_trash():
+    draft = make_draft(title="Idea")
+    drafts.delete(draft, by=EDITOR, now=NOW)
+    restore = partial(drafts.restore, draft.id, by=EDITOR, now=NOW)
+    return draft, restore, lambda: drafts.delete(restore(), by=EDITOR, now=NOW)
+
+
+def a_restored_draft_comes_back_and_goes_again():
+    draft, restore, change = a_draft_of_the_trash()
+    return restore, change, lambda: drafts.get(draft.id).version
+
+
+def a_purged_draft_comes_back_and_goes_again():
+    draft, _, change = a_draft_of_the_trash()
+    purge = partial(trash.purge, "draft", draft.id, by=EDITOR, now=NOW)
+    return purge, change, lambda: trash.find("draft", draft.id)
+
+
+def a_cancelled_payment_gets_another_card():
+    (payment,) = owe()
+
+    def change(question, **how):
+        return partial(question, "ann", payment.due_at, payment.id, **how, by=EDITOR, now=NOW)
+
+    cancel = change(payment_actions.cancel, reason="")
+    another = change(payment_actions.change_method, method="declines")
+    return cancel, another, lambda: (read(payment).status, read(payment).method)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (a_deal_of_a_renamed_brand_is_featured, ["Aurora"]),
+        (a_draft_of_a_renamed_brand_is_saved, ("New", "Aurora")),
+        (an_edited_deal_is_featured, ["New"]),
+        (a_restored_draft_comes_back_and_goes_again, 3),
+        (a_purged_draft_comes_back_and_goes_again, None),
+        (a_cancelled_payment_gets_another_card, (CANCELLED, "declines")),
+    ],
+)
+def test_what_changes_between_reading_and_writing_is_read_again(monkeypatch, case, expected):
+    act, change, found = case()
+    races.meanwhile(monkeypatch, change)
+    act()
+    assert found() == expected

@@ -13,7 +13,9 @@ from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
 from dealsite.data import table
 from dealsite.data.catalogue import brands, categories, deals, drafts, featured
+from dealsite.data.catalogue.deal import deleting, publishing
 from dealsite.data.commerce import carts, orders
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table.convert import Item
@@ -65,13 +67,13 @@ def test_the_shoppers_have_bought_something_and_have_something_in_their_carts(lo
     started = users.get("ada").created_at
     placed = [orders.get(order.username, order.id) for order in all_orders(all_deals(started), started)]
     assert Counter(order.status for order in placed) == {
-        orders.DELIVERED: 10,
-        orders.PLACED: 6,
-        orders.SHIPPED: 4,
-        orders.CANCELLED: 2,
+        DELIVERED: 10,
+        PLACED: 6,
+        SHIPPED: 4,
+        CANCELLED: 2,
     }
-    assert {card.id for card in orders.waiting(orders.PLACED).orders} == {
-        order.id for order in placed if order.status == orders.PLACED
+    assert {card.id for card in orders.waiting(PLACED).orders} == {
+        order.id for order in placed if order.status == PLACED
     }
     for name in ("sam", "lena", "tomas"):
         cart = carts.read(carts.user_cart(name), now=started)
@@ -114,7 +116,7 @@ def test_the_known_sign_ins_work_and_keep_the_sites_own_rules(loaded):
 
 
 def test_an_interrupted_load_goes_on_where_it_was(monkeypatch):
-    publish, calls = deals.publish_many, []
+    publish, calls = publishing.publish_many, []
 
     def interrupted(new, **options):
         calls.append(len(new))
@@ -123,7 +125,7 @@ def test_an_interrupted_load_goes_on_where_it_was(monkeypatch):
         publish(new, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(deals, "publish_many", interrupted)
+        patch.setattr(publishing, "publish_many", interrupted)
         with pytest.raises(KeyboardInterrupt):
             load()
     assert 0 < len(loaded_deals()) < 400
@@ -136,7 +138,7 @@ def test_an_interrupted_load_goes_on_where_it_was(monkeypatch):
 
 def test_what_was_deleted_does_not_come_back(loaded):
     deal_id = next(iter(loaded_deals()))
-    deals.delete(deals.get(deal_id), by="mara", now=users.get("ada").created_at)
+    deleting.delete(deals.get(deal_id), by="mara", now=users.get("ada").created_at)
     load()
     assert deal_id not in loaded_deals()
 

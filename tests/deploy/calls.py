@@ -26,7 +26,7 @@ RIGHTS = {
     "Delete": {"DeleteItem"},
     "Check": {"ConditionCheckItem"},
     "TransactWriteItems": set(),  # those of its writes, whose classes are reached
-    "BatchExecuteStatement": {"PartiQLInsert"},  # inserts.py alone sends statements, and these insert
+    "BatchExecuteStatement": {"PartiQLInsert"},  # items.py alone sends statements, and these insert
 }
 
 

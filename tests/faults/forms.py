@@ -14,9 +14,12 @@ from django.test import Client
 from dealsite.accounts import cookies, email_links, passwords, second_factor
 from dealsite.accounts.sign_in import half_of
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, relations
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.order import fulfilment
 from dealsite.data.editing import pending_edits, saved_views
 from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.people import sessions, suspension, two_factor, users
@@ -308,7 +311,7 @@ def _people(content: Content, more: More) -> None:
 
 def _deals(content: Content, more: More) -> None:
     gone = make_deal(title="Gone")
-    deals.delete(gone, by=EDITOR, now=NOW)
+    deleting.delete(gone, by=EDITOR, now=NOW)
     more["gone"] = gone.id
     drawn = content.deals["live"].content.picture
     assert drawn
@@ -327,15 +330,15 @@ def _deals(content: Content, more: More) -> None:
 def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
-    orders.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
+    fulfilment.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
     owner = carts.user_cart(SHOPPER)
     for deal in (content.id("live"), content.id("ending")):
-        carts.add(owner, CartAddition(deal, 1, new_ulid(NOW)), now=NOW)
+        changing.add(owner, CartAddition(deal, 1, new_ulid(NOW)), now=NOW)
     cart = carts.read(owner, now=NOW)
     more["line"], more["in_cart"] = cart.active[0].ref, cart.active[0].deal
     more["saved_line"] = cart.saved[0].ref
     more["cart_key"] = key = cookies.new_key()
-    carts.add(carts.visitor_cart(key), CartAddition(content.id("ending"), 1, new_ulid(NOW)), now=NOW)
+    changing.add(carts.visitor_cart(key), CartAddition(content.id("ending"), 1, new_ulid(NOW)), now=NOW)
 
 
 def _jobs(more: More) -> None:

@@ -5,6 +5,8 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import brands, categories, deals
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.deal import publishing as deal_publishing
+from dealsite.data.catalogue.deal.publishing import publish_many
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
 from dealsite.imports import publishing, rows
@@ -60,7 +62,7 @@ def test_the_same_row_twice_in_a_file_is_stored_once(tmp_path):
 
 def test_an_interrupted_import_goes_on_where_it_was(tmp_path, monkeypatch):
     path = write_csv(tmp_path, [make_row(n) for n in range(100)])
-    publish, calls = deals.publish_many, []
+    publish, calls = publish_many, []
 
     def interrupted(new, **options):
         calls.append(len(new))
@@ -68,7 +70,7 @@ def test_an_interrupted_import_goes_on_where_it_was(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         publish(new, **options)
 
-    monkeypatch.setattr(deals, "publish_many", interrupted)
+    monkeypatch.setattr(deal_publishing, "publish_many", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_import(path)
     totals, _, _ = run_import(path)
@@ -119,14 +121,14 @@ def test_no_transaction_is_too_large_however_the_deals_are_spread(tmp_path, spre
 
 
 def test_a_deal_that_the_table_refuses_is_found_and_reported_alone(tmp_path, monkeypatch):
-    publish = deals.publish_many
+    publish = publish_many
 
     def refusing(new, **options):
         if any(content.title == "Lamp 13" for _, content, _ in new):
             raise Conflict("Not this one.")
         publish(new, **options)
 
-    monkeypatch.setattr(deals, "publish_many", refusing)
+    monkeypatch.setattr(deal_publishing, "publish_many", refusing)
     totals, remarks, steps = run_import(write_csv(tmp_path, [make_row(n) for n in range(30)]))
     assert (totals.imported, totals.refused, steps) == (29, 1, 30)
     assert [(remark.line, remark.value, remark.reason) for remark in remarks] == [
@@ -137,15 +139,15 @@ def test_a_deal_that_the_table_refuses_is_found_and_reported_alone(tmp_path, mon
 def test_a_deal_that_comes_in_elsewhere_meanwhile_is_no_fault(tmp_path, monkeypatch):
     path = write_csv(tmp_path, [make_row(n) for n in range(6)])
     new = check_file(path)
-    publish, calls = deals.publish_many, []
+    publish, calls = publish_many, []
 
     def late(batch, **options):
         calls.append(len(batch))
         if len(calls) == 1:
-            deals.publish(new[2].content, deal_id=new[2].id, brand=batch[0][2], by="jonas", now=NOW)
+            deal_publishing.publish(new[2].content, deal_id=new[2].id, brand=batch[0][2], by="jonas", now=NOW)
         publish(batch, **options)
 
-    monkeypatch.setattr(deals, "publish_many", late)
+    monkeypatch.setattr(deal_publishing, "publish_many", late)
     totals, remarks, steps = run_import(path)
     assert (totals.imported, totals.there, remarks, steps) == (5, 1, [], 6)
     assert calls == [6, 5]
@@ -167,7 +169,7 @@ def test_a_brand_that_is_created_elsewhere_meanwhile_is_no_fault(tmp_path, monke
 
 def test_a_brand_that_is_renamed_meanwhile_is_read_again(tmp_path, monkeypatch):
     brand = brands.create("Lampadine", by="jonas", now=NOW)
-    publish, calls = deals.publish_many, []
+    publish, calls = publish_many, []
 
     def renamed(batch, **options):
         calls.append(len(batch))
@@ -175,7 +177,7 @@ def test_a_brand_that_is_renamed_meanwhile_is_read_again(tmp_path, monkeypatch):
             brands.edit(brand, name="Lampadine Light", description="", logo=None, by="jonas", now=NOW)
         publish(batch, **options)
 
-    monkeypatch.setattr(deals, "publish_many", renamed)
+    monkeypatch.setattr(deal_publishing, "publish_many", renamed)
     path = write_csv(tmp_path, [make_row(n) for n in range(3)])
     totals, remarks, _ = run_import(path)
     assert (totals.imported, remarks) == (3, [])
@@ -205,7 +207,7 @@ def test_a_brand_that_cannot_be_created_costs_its_own_rows_only(tmp_path, monkey
 
 
 def test_a_table_that_is_slow_for_a_moment_is_waited_for(tmp_path, monkeypatch, pauses):
-    publish, calls = deals.publish_many, []
+    publish, calls = publish_many, []
 
     def slow(batch, **options):
         calls.append(len(batch))
@@ -213,7 +215,7 @@ def test_a_table_that_is_slow_for_a_moment_is_waited_for(tmp_path, monkeypatch, 
             raise (Busy, Unavailable)[len(calls) % 2]
         publish(batch, **options)
 
-    monkeypatch.setattr(deals, "publish_many", slow)
+    monkeypatch.setattr(deal_publishing, "publish_many", slow)
     totals, _, steps = run_import(write_csv(tmp_path, [make_row(n) for n in range(8)]))
     assert (totals.imported, steps) == (8, 8)
     assert calls == [8, 4, 2, 2, 4]  # smaller ones have a better chance
@@ -224,7 +226,7 @@ def test_a_table_that_stays_away_ends_the_import_without_blaming_rows(tmp_path, 
     def away(batch, **options):
         raise Unavailable
 
-    monkeypatch.setattr(deals, "publish_many", away)
+    monkeypatch.setattr(deal_publishing, "publish_many", away)
     remarks: list[rows.Remark] = []
     run = Import(by="mara", now=NOW, report=remarks.append, step=lambda count: None)
     path = write_csv(tmp_path, [make_row(n) for n in range(3)])

@@ -6,8 +6,8 @@ import zlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, day_closing, payment_lists, payment_loads
+from dealsite.data.entities.payments import PENDING, SCHEDULED
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
 from dealsite.gateways.interface import ChargeResult
@@ -76,9 +76,9 @@ def next_90_days(ask: Ask) -> Both:
 )
 def scheduled(ask: Ask) -> Both:
     """payments of the status to be charged on the day, the earliest first"""
-    days = Counter(item["next_at"][:10] for item in open_payments(status=payments.SCHEDULED))
+    days = Counter(item["next_at"][:10] for item in open_payments(status=SCHEDULED))
     day = days.most_common(1)[0][0]
-    return rows(ask, payments.SCHEDULED, day), of_day(payments.SCHEDULED, day)
+    return rows(ask, SCHEDULED, day), of_day(SCHEDULED, day)
 
 
 @MODEL.question(
@@ -96,11 +96,7 @@ def pending(ask: Ask) -> Both:
         load(payment("acct-33", LONG_AGO + days * DAY))
     for row in stored("Payment", account="acct-33"):
         assert charging.claim(row, now=LONG_AGO + 2 * DAY)
-    of_day = [
-        item
-        for item in open_payments(status=payments.PENDING)
-        if item["due_at"][:10] == f"{LONG_AGO:%Y-%m-%d}"
-    ]
+    of_day = [item for item in open_payments(status=PENDING) if item["due_at"][:10] == f"{LONG_AGO:%Y-%m-%d}"]
     return [row.id for row in ask(LONG_AGO.date(), LONG_AGO.date()).rows], by("due_at", of_day)
 
 

@@ -11,6 +11,7 @@ from django.test import override_settings
 from dealsite.data import table
 from dealsite.data.catalogue import brands, categories, deals, featured, feeds
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
@@ -38,7 +39,7 @@ LISTED = "The deals know which pages feature them, so an edit reaches every copy
     1,
     "Create a deal",
     "PutItem DEAL#id",
-    deals.publish,
+    publishing.publish,
     "1 transaction",
     differs="With its offer, first price, counters and list of days. Buckets are days (all deals), months (a category) "
     f"and years (a brand) instead of days everywhere, so a small brand takes one query. {CARDS}",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce import orders
+from dealsite.data.commerce.order import checkout, fulfilment, order_record
+from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES
+from dealsite.data.entities.commerce import PLACED, PURCHASED
 from dealsite.data.people import profiles
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
@@ -23,7 +26,7 @@ MODEL = Model(
     "[a notebook](https://github.com/PeppyDays/dynamodb-basic-modeling-hands-on): 3 entities, 5 access patterns, and "
     "placing an order, which none names and all need. Chapter 19 of The DynamoDB Book has a similar store with "
     "other keys. What it adds is here, too: an e-mail address is one user's (13), addresses are in profile and order, "
-    "`orders.ship` and others change an order's status. The examples are those of the notebook.",
+    "`fulfilment.ship` and others change an order's status. The examples are those of the notebook.",
 )
 
 
@@ -86,10 +89,8 @@ def order_with_items(ask: Ask) -> Both:
 )
 def orders_of_status(ask: Ask) -> Both:
     """the user's orders of each status, newest first"""
-    found = {status: ids(ask("sam", status=status).orders) for status in orders.STATUSES}
-    return found, {
-        status: newest(stored("Order", username="sam", status=status)) for status in orders.STATUSES
-    }
+    found = {status: ids(ask("sam", status=status).orders) for status in STATUSES}
+    return found, {status: newest(stored("Order", username="sam", status=status)) for status in STATUSES}
 
 
 @MODEL.question(
@@ -102,15 +103,15 @@ def orders_of_status(ask: Ask) -> Both:
 )
 def open_orders(ask: Ask) -> Both:
     """orders that are PLACED, the oldest first"""
-    found = sorted((item["placed_at"], item["id"]) for item in stored("Order", status=orders.PLACED))
-    return ids(ask(orders.PLACED).orders), [order_id for _, order_id in found][:PAGE]
+    found = sorted((item["placed_at"], item["id"]) for item in stored("Order", status=PLACED))
+    return ids(ask(PLACED).orders), [order_id for _, order_id in found][:PAGE]
 
 
 @MODEL.question(
     44,
     "Place an order",
     "transaction: PutItem USER#u / ORDER#id; PutItem ITEM#id / ORDER#id each",
-    orders.place,
+    checkout.place,
     "1 query + 1 transaction",
     differs="The cart's lines become the order's items. Stock, payments, message and mail go with it. A form sent "
     "twice makes one order.",
@@ -125,14 +126,12 @@ def place_order(ask: Ask) -> Both:
     made, again = (ask(form, now=NOW) for _ in range(2))
     assert again.id == made.id
     items = stored("CartLine", username=username)
-    bought = {
-        item["deal"] for item in items if item["status"] == carts.PURCHASED and item["order"] == made.id
-    }
+    bought = {item["deal"] for item in items if item["status"] == PURCHASED and item["order"] == made.id}
     said = [item["card"]["total"] for item in stored("Order", username=username)]
     return ([made.total], {deal.id for deal in deals}), (said, bought)
 
 
-def ids(cards: list[orders.OrderCard]) -> list[str]:
+def ids(cards: list[order_record.OrderCard]) -> list[str]:
     return [card.id for card in cards]
 
 
@@ -176,7 +175,7 @@ def order() -> Both:
     """an order of claire's, PLACED, then SHIPPED"""
     made = make_order(claire(), old_deal())
     placed = orders.get("claire", made.id).status
-    orders.ship("claire", made.id, by="kim", now=NOW)
+    fulfilment.ship("claire", made.id, by="kim", now=NOW)
     found = orders.get("claire", made.id)
     return (placed, found.status, found.address), ("PLACED", "SHIPPED", ADDRESS)
 

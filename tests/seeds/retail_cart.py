@@ -11,6 +11,8 @@ from django.conf import settings
 from dealsite.ask import runs
 from dealsite.ask.lake import lake_in
 from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.cart import changing
+from dealsite.data.entities.commerce import ACTIVE, PURCHASED, SAVED
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.stream.records import ItemChange, padded
@@ -34,7 +36,7 @@ HEAD = "A head counts the lines and says which deals they are: a deal has one li
     24,
     "Insert and update items placed in a cart",
     "PutItem AccountID / Status#Timestamp",
-    carts.add,
+    changing.add,
     "1 batch get + 1 transaction",
     differs=f"{HEAD} The offer is read: what is over or sold out cannot be added.",
 )
@@ -52,7 +54,7 @@ def add_to_cart(ask: Ask) -> Both:
     25,
     "Move an item between ACTIVE and SAVED",
     "DeleteItem, PutItem AccountID / Status#Timestamp",
-    carts.move,
+    changing.move,
     "1 batch get + 1 transaction",
     differs="One transaction: a crash between two writes would lose the item, or keep it twice.",
 )
@@ -60,9 +62,9 @@ def save_for_later(ask: Ask) -> Both:
     """status and deal of the cart's lines"""
     username = SHOPPERS[9]
     kept, moved = (put_in_cart(username, deal) for deal in old_deals(2))
-    ask(carts.user_cart(username), moved.ref, carts.SAVED, now=NOW)
+    ask(carts.user_cart(username), moved.ref, SAVED, now=NOW)
     found = {(item["status"], item["deal"]) for item in stored("CartLine", username=username)}
-    return {(carts.ACTIVE, kept.deal), (carts.SAVED, moved.deal)}, found
+    return {(ACTIVE, kept.deal), (SAVED, moved.deal)}, found
 
 
 @MODEL.question(
@@ -77,8 +79,8 @@ def read_cart(ask: Ask) -> Both:
     """the user's lines of each status, newest first"""
     cart = ask(carts.user_cart("sam"), now=NOW)
     return ([line.id for line in cart.active], [line.id for line in cart.saved]), (
-        lines(carts.ACTIVE, username="sam"),
-        lines(carts.SAVED, username="sam"),
+        lines(ACTIVE, username="sam"),
+        lines(SAVED, username="sam"),
     )
 
 
@@ -95,7 +97,7 @@ def purchased(ask: Ask) -> Both:
     """the user's lines that were bought"""
     listed = [orders.get(BUYER, card.id) for card in orders.of_user(BUYER).orders]
     found = [line.id for order in listed for line in ask(order)[1]]
-    return sorted(found), sorted(lines(carts.PURCHASED, username=BUYER))
+    return sorted(found), sorted(lines(PURCHASED, username=BUYER))
 
 
 @MODEL.question(
@@ -112,10 +114,10 @@ def carts_with(ask: Ask) -> Both:
     for number, username in enumerate(SHOPPERS[10:14]):
         line = put_in_cart(username, deal, now=NOW - number * DAY)
         if number == 1:
-            carts.move(carts.user_cart(username), line.ref, carts.SAVED, now=NOW)
-    carts.add(carts.visitor_cart("a cookie"), addition(deal), now=NOW)
+            changing.move(carts.user_cart(username), line.ref, SAVED, now=NOW)
+    changing.add(carts.visitor_cart("a cookie"), addition(deal), now=NOW)
     make_order(SHOPPERS[14], deal, quantity=2)
-    statuses = (carts.ACTIVE, carts.SAVED, carts.PURCHASED)
+    statuses = (ACTIVE, SAVED, PURCHASED)
     found = [[line.id for line in ask(deal.id, status).shown] for status in statuses]
     return found, [lines(status, deal=deal.id) for status in statuses]
 
@@ -134,9 +136,9 @@ def carts_with_on_a_day(ask: Ask) -> Both:
     for username, at in zip(SHOPPERS[15:18], (-DAY / 86_400_000, 0 * DAY, DAY), strict=True):
         put_in_cart(username, deal, now=midnight + at)
     late = put_in_cart(SHOPPERS[18], deal, now=midnight + DAY - DAY / 86_400_000)
-    found = [line.id for line in ask(deal.id, carts.ACTIVE, day=midnight.date()).shown]
+    found = [line.id for line in ask(deal.id, ACTIVE, day=midnight.date()).shown]
     assert late.id in found
-    return found, lines(carts.ACTIVE, day=f"{midnight:%Y-%m-%d}", deal=deal.id)
+    return found, lines(ACTIVE, day=f"{midnight:%Y-%m-%d}", deal=deal.id)
 
 
 @MODEL.question(
@@ -153,7 +155,7 @@ def ad_hoc(ask: Ask) -> Both:
     lakes.write(folder, [change(number, item) for number, item in enumerate(stored("CartLine"))])
     sql = "SELECT deal, sum(quantity) FROM cart_lines WHERE status = 'PURCHASED' GROUP BY deal ORDER BY 2 DESC, 1"
     run = ask(sql, run_id=make_id(), by=" scan", lake=lake_in(folder, {"admin"}), patience=60)
-    bought = sorted(stored("CartLine", status=carts.PURCHASED), key=lambda item: item["deal"])
+    bought = sorted(stored("CartLine", status=PURCHASED), key=lambda item: item["deal"])
     pieces = {
         deal: sum(one["card"]["quantity"] for one in of)
         for deal, of in groupby(bought, lambda one: one["deal"])
@@ -203,7 +205,7 @@ def cart_item() -> Both:
     ):
         line = put_in_cart(buyer(username).username, deals[sku], now=from_iso(f"{at}.000Z"))
         if (username, sku) == ("sue", "72f49"):
-            carts.move(carts.user_cart(username), line.ref, carts.SAVED, now=line.at)
+            changing.move(carts.user_cart(username), line.ref, SAVED, now=line.at)
     order = make_order("liz", deals["d9bl3"], now=from_iso("2019-11-26T22:46:26.000Z"))
     sue, chad = (carts.read(carts.user_cart(name), now=NOW) for name in ("sue", "chad"))
     found = [

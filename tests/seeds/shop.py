@@ -13,7 +13,8 @@ from PIL import Image
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts
-from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
 from dealsite.data.commerce.payment import charging, payment_loads
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.people import messages
@@ -82,7 +83,7 @@ def addition(deal: Deal, quantity: int = 1) -> CartAddition:
 def put_in_cart(username: str, deal: Deal, *, now: datetime = NOW) -> carts.Line:
     """Put a deal into a user's cart; return its line."""
     owner = carts.user_cart(username)
-    carts.add(owner, addition(deal), now=now)
+    changing.add(owner, addition(deal), now=now)
     return next(line for line in carts.read(owner, now=now).active if line.deal == deal.id)
 
 

@@ -21,6 +21,7 @@ from django.utils import timezone
 from dealsite.accounts import cookies
 from dealsite.data.catalogue import deals, drafts, relations
 from dealsite.data.commerce import orders
+from dealsite.data.commerce.order import order_record
 from dealsite.data.commerce.order.saved_details import save_card
 from dealsite.data.people import sessions
 from dealsite.data.table.ids import new_ulid
@@ -178,7 +179,7 @@ class MixedLoad:
         assert len(deals.get_many(made)) == len(made)
 
 
-def orders_of(username: str) -> list[orders.OrderCard]:
+def orders_of(username: str) -> list[order_record.OrderCard]:
     page = orders.of_user(username)
     found = page.orders
     while page.after:

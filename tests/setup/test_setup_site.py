@@ -16,7 +16,8 @@ from django.core.management import CommandError, call_command
 
 from dealsite.accounts import passwords, sign_in
 from dealsite.data import keys, table
-from dealsite.data.catalogue import categories, deals
+from dealsite.data.catalogue import categories
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.integrity import checks
 from dealsite.data.people import users
 from dealsite.data.table import errors, schema
@@ -70,7 +71,7 @@ def test_a_new_site_can_publish_its_first_deal(setup_site: Run):
     assert passwords.matches(PASSWORD, olga.password)
     assert table.call("DescribeTable", TableName="first-day")["Table"]["DeletionProtectionEnabled"] is True
     brand = make_brand()
-    deals.publish(make_content(), deal_id=make_id(), brand=brand, by="olga", now=NOW)
+    publishing.publish(make_content(), deal_id=make_id(), brand=brand, by="olga", now=NOW)
     assert [str(problem) for problem in checks.find()] == []
 
 

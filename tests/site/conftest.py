@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.web import page_cache
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
@@ -24,5 +25,5 @@ def shop(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> deals.Deal:
     category_names.names()
     brand = make_brand()
     new = [(make_id(NOW - n * HOUR), make_content(), brand) for n in range(30)]
-    deals.publish_many(new, by=EDITOR, now=NOW)
+    publishing.publish_many(new, by=EDITOR, now=NOW)
     return deals.get(new[-1][0])

@@ -13,6 +13,8 @@ from benchmarks import load_orders
 from dealsite.data import table
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.order import order_record
+from dealsite.data.entities.commerce import PLACED
 from dealsite.data.integrity import checks
 from dealsite.data.table.ids import from_iso
 from tests.people import make_user
@@ -62,7 +64,7 @@ def load(path, *options) -> str:
     return said
 
 
-def placed(username="u901") -> list[orders.Order]:
+def placed(username="u901") -> list[order_record.Order]:
     return [orders.get(username, card.id) for card in reversed(orders.of_user(username).orders)]
 
 
@@ -75,7 +77,7 @@ def test_an_order_is_placed_as_it_was(file):
     assert load(path).startswith("1 orders of 1 users, placed as 1: 1 now, 0 before.")
     assert load(path).startswith("1 orders of 1 users, placed as 1: 0 now, 1 before.")
     (order,) = placed()
-    assert (order.placed_at, order.total, order.status) == (from_iso(AT), Decimal("16.50"), orders.PLACED)
+    assert (order.placed_at, order.total, order.status) == (from_iso(AT), Decimal("16.50"), PLACED)
     assert titles(order) == {"PRODUCT A1": 2, "PRODUCT B2": 1}
     assert (order.address.name, order.address.country) == ("u901", "United Kingdom")
     assert carts.read(carts.user_cart("u901"), now=from_iso(AT)).head.lines == {}

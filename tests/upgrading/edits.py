@@ -21,12 +21,14 @@ django.setup()
 from django.utils import timezone  # noqa: E402
 
 from dealsite.data.catalogue import brands, deals, relations  # noqa: E402
+from dealsite.data.catalogue.deal import deleting, editing, publishing  # noqa: E402
 from dealsite.data.commerce import carts  # noqa: E402
-from dealsite.data.commerce.carts import CartAddition  # noqa: E402
+from dealsite.data.commerce.cart import changing  # noqa: E402
 from dealsite.data.people import users  # noqa: E402
 from dealsite.data.table.errors import Conflict, VersionConflict  # noqa: E402
 from dealsite.data.table.ids import new_ulid  # noqa: E402
 
+adding = changing if hasattr(changing, "add") else carts  # where 0.2.0 has it
 DESCRIPTION = "Edited by two builds at once."
 
 
@@ -38,7 +40,7 @@ def edit(deal_id: str, title: str, by: str) -> int:
         brand = brands.get(content.brand)
         try:
             now = timezone.now()
-            return deals.edit(deal, content, version=deal.version, brand=brand, by=by, now=now).version
+            return editing.edit(deal, content, version=deal.version, brand=brand, by=by, now=now).version
         except VersionConflict:
             continue
 
@@ -61,11 +63,11 @@ def main(name: str, rounds: int, shared: list[str]) -> dict[str, Any]:
             for deal_id in shared:
                 done["edited"].append([deal_id, edit(deal_id, f"{name} {number}", name)])
             content = replace(template, title=f"New of {name} {number}")
-            new = deals.publish(content, deal_id=new_ulid(now), brand=brand, by=name, now=now)
+            new = publishing.publish(content, deal_id=new_ulid(now), brand=brand, by=name, now=now)
             done["published"].append(new.id)
-            carts.add(owner, CartAddition(shared[number % len(shared)], 1, new_ulid(now)), now=now)
+            adding.add(owner, adding.CartAddition(shared[number % len(shared)], 1, new_ulid(now)), now=now)
             if number % 3 == 0:
-                deals.delete(deals.get(new.id), by=name, now=timezone.now())
+                deleting.delete(deals.get(new.id), by=name, now=timezone.now())
                 done["deleted"].append(new.id)
         except Conflict as error:
             done["refused"].append(repr(error))

@@ -20,6 +20,7 @@ from django.utils import timezone
 from dealsite.accounts import cookies
 from dealsite.data import SCHEMAS, table
 from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.editing import trash, versions
 from dealsite.data.entities.chart import ENTITIES, RETIRED
@@ -123,9 +124,9 @@ def test_what_an_older_build_wrote_is_changed_migrated_and_whole(export):
     deal = deals.get(live["id"])
     brand = brands.get(deal.content.brand)
     changed = replace(deal.content, title="Changed", description="By a newer build.")
-    deal = deals.edit(deal, changed, version=deal.version, brand=brand, by="eve", now=now)
+    deal = editing.edit(deal, changed, version=deal.version, brand=brand, by="eve", now=now)
     assert versions.newest(deal.id).versions[0].number == deal.version - 1
-    deals.delete(deal, by="eve", now=now)
+    deleting.delete(deal, by="eve", now=now)
     for entry in trash.newest().things:
         trash.restore(entry.kind, entry.id, by="eve", now=now)
     before = {(item["PK"], item["SK"]) for item in table.scan_all(consistent=True)}

@@ -13,7 +13,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue import brands, drafts
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
@@ -314,14 +315,14 @@ def test_pictures_are_fetched_by_few_and_rows_without_one_are_noted(monkeypatch)
 
 
 def test_a_row_that_the_table_refuses_is_in_the_report_too(monkeypatch):
-    publish = deals.publish_many
+    publish = publishing.publish_many
 
     def refuse_one(new, **options):
         if any(content.title == "Lamp 1" for _, content, _ in new):
             raise Invalid("It cannot be.")
         publish(new, **options)
 
-    monkeypatch.setattr(deals, "publish_many", refuse_one)
+    monkeypatch.setattr(publishing, "publish_many", refuse_one)
     one = imported([make_row(n) for n in range(3)])
     assert (one.totals["imported"], one.totals["refused"]) == (2, 1)
     assert table_of(one.id, running.REJECTED)[1][0] == "Lamp 1"

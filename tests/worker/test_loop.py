@@ -235,9 +235,10 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatc
 def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
     from dealsite.data.catalogue.deal import stock
     from dealsite.data.commerce import payments
+    from dealsite.data.commerce.payment import payment_totals
     from dealsite.data.people import mails
 
-    kinds = {stock.MARK_SOLD_OUT, mails.ORDER_NOTICE, payments.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
+    kinds = {stock.MARK_SOLD_OUT, mails.ORDER_NOTICE, payment_totals.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
     assert kinds <= loop.HANDLERS.keys()
 
 

@@ -11,6 +11,7 @@ from django.core import mail
 from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging as running
+from dealsite.data.entities.payments import PROCESSED, REFUNDED
 from dealsite.data.people import messages, passwords, two_factor, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
@@ -71,7 +72,7 @@ def test_a_payment_refunded_is_told():
     table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW))
     work()
     assert [sent.subject for sent in mail.outbox] == ["Dealsite: A payment was refunded"]
-    assert payments.of_order("ann", [made[0].ref])[0].status == payments.REFUNDED
+    assert payments.of_order("ann", [made[0].ref])[0].status == REFUNDED
 
 
 def test_a_user_who_is_gone_hears_nothing_and_still_pays():
@@ -79,7 +80,7 @@ def test_a_user_who_is_gone_hears_nothing_and_still_pays():
     made = owe(method="test:approve")
     users.delete(users.get("ann"), job_id=new_ulid(NOW), now=NOW)
     work()
-    assert payments.of_order("ann", [made[0].ref])[0].status == payments.PROCESSED
+    assert payments.of_order("ann", [made[0].ref])[0].status == PROCESSED
     assert mail.outbox == []
     assert messages.inbox("ann").messages == []
 

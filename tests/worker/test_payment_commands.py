@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
+from dealsite.data.entities.payments import FAILED, PROCESSED, SCHEDULED
 from dealsite.data.jobs import site_switch
 from tests.builders import DAY, NOW
 from tests.payments import owe, read
@@ -41,8 +41,8 @@ def test_run_payments_charges_what_is_due_and_close_day_moves_it(clock):
     declined = owe(order_number=3, method="test:decline")[0]
     assert command("run_payments", "--once") == "1 failed, 2 processed\n"
     assert command("run_payments", "--once") == "No payment is due.\n"
-    assert {read(payment).status for payment in made} == {payments.PROCESSED}
-    assert read(declined).status == payments.FAILED
+    assert {read(payment).status for payment in made} == {PROCESSED}
+    assert read(declined).status == FAILED
     with pytest.raises(CommandError, match="2026-11-21 is not over yet"):
         command("close_day", "2026-11-21")
     clock[0] = NOW + DAY
@@ -56,7 +56,7 @@ def test_run_payments_says_that_it_charges_nothing_on_a_copy(clock):
     site_switch.switch_site("copy", message="", by="-", now=NOW)
     with pytest.raises(CommandError, match="charges no cards"):
         command("run_payments", "--once")
-    assert read(payment).status == payments.SCHEDULED
+    assert read(payment).status == SCHEDULED
 
 
 def test_a_card_that_times_out_is_left_for_the_next_run(clock):
@@ -64,7 +64,7 @@ def test_a_card_that_times_out_is_left_for_the_next_run(clock):
     assert command("run_payments", "--once") == "1 unknown\n"
     clock[0] = NOW + timedelta(minutes=2)
     assert command("run_payments", "--once") == "1 processed\n"
-    assert read(payment).status == payments.PROCESSED
+    assert read(payment).status == PROCESSED
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "2026-11-22"])

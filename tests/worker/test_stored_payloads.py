@@ -13,8 +13,8 @@ from dealsite.data.catalogue.featured_plans import PlanPayload
 from dealsite.data.catalogue.relations import MuteAllPayload
 from dealsite.data.catalogue.renditions import RenditionsCheckpoint, RenditionsPayload
 from dealsite.data.commerce.order.saved_details import UseCardPayload
-from dealsite.data.commerce.payment.order_payments import PaymentNoticePayload, RefundPayload
 from dealsite.data.commerce.payment.payment_totals import TotalsPayload
+from dealsite.data.commerce.payments import PaymentNoticePayload, RefundPayload
 from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
 from dealsite.data.editing.links import LinkPayload, RoundPayload, round_id

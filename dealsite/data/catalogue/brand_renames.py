@@ -7,8 +7,8 @@ from functools import partial
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, drafts
 from dealsite.data.catalogue.cards import page_key
-from dealsite.data.catalogue.deal.deal_record import deal_write
-from dealsite.data.catalogue.deals import BrandChanged, check_brand, deal_from_items
+from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand
+from dealsite.data.catalogue.deals import deal_from_items, deal_write
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern

@@ -23,7 +23,6 @@ from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER
 from dealsite.data.entities.taxonomy import NAME_ATTRIBUTE as NAME_ATTRIBUTE
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -177,7 +176,7 @@ def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by:
     def rename_writes(changed: Brand) -> list[Write]:
         if changed.name == brand.name:
             return []
-        job = job_write("rename_brand", to_item(RenamePayload(brand.slug)), job_id=changed.last_edit, due=now)
+        job = job_write("rename_brand", RenamePayload(brand.slug), job_id=changed.last_edit, due=now)
         return [name_write(brand.slug, changed.name), job]
 
     new = replace(brand, name=clean_name(name), description=description, logo=logo)

@@ -1,33 +1,115 @@
-"""Deals: published or scheduled.
+"""Deals, published or scheduled: as they are stored, and reading them.
 
 Each write is one transaction over the deal, its offer, counters and featured cards. A deal item has two
 counters: `version` counts the edits of people, and decides conflicts between them; `writes` counts every
 change, and keeps the read-modify-write of these modules honest.
 """
 
-from dealsite.data.catalogue.content import problems
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, get_many, get_visible
-from dealsite.data.catalogue.deal.deleting import delete, restore
-from dealsite.data.catalogue.deal.editing import StockChanged, edit, expire_now, revert
-from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, publish, publish_many
-from dealsite.data.catalogue.deal.rescheduling import reschedule
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-__all__ = [
-    "BrandChanged",
-    "Deal",
-    "StockChanged",
-    "check_brand",
-    "deal_from_items",
-    "delete",
-    "edit",
-    "expire_now",
-    "get",
-    "get_many",
-    "get_visible",
-    "problems",
-    "publish",
-    "publish_many",
-    "reschedule",
-    "restore",
-    "revert",
-]
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.deals import DEAL
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import NotFound, VersionConflict
+from dealsite.data.table.ids import is_ulid
+from dealsite.data.table.writes import Condition, Update, equals, missing
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A published or scheduled deal. `content.stock` is known only where the offer was read too (`get`).
+
+    `announced`: an announcement of its own was written with it, under its id. `has_prices`: its prices are
+    kept from its publication on; deals of before that was done have none until they get another one. `history`: under
+    which id its versions are kept, where it is not its own: that which it had first.
+    """
+
+    id: str
+    content: DealContent
+    card: DealCard
+    featured_on: frozenset[str]
+    version: int
+    writes: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    last_edit: str = ""
+    draft: str = ""
+    announced: bool = False
+    has_prices: bool = False
+    history: str = ""
+
+    @property
+    def history_id(self) -> str:
+        return self.history or self.id
+
+    @property
+    def live_at(self) -> datetime:
+        return self.card.live_at
+
+    @property
+    def stock(self) -> int | None:
+        return self.content.stock
+
+
+@access_pattern("one deal with its offer", "1 batch get")
+def get(deal_id: str) -> Deal:
+    """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
+    if not is_ulid(deal_id):
+        raise NotFound(gettext_lazy("There is no such deal."))
+    items = table.batch_get([keys.deal(deal_id), keys.offer(deal_id)])
+    item = items.get(keys.deal(deal_id))
+    if item is None:
+        raise NotFound(gettext_lazy("There is no such deal."))
+    return deal_from_items(item, items.get(keys.offer(deal_id)))
+
+
+def stock_is(stock: int | None) -> Condition:
+    """Return the condition that an offer has so many pieces, or that they are not counted."""
+    return missing("stock") if stock is None else equals("stock", stock)
+
+
+def deal_write(deal: Deal, changes: dict[Any, Any]) -> Update:
+    """Return the write that changes a deal while it is as it was read; VersionConflict otherwise."""
+    return Update(
+        key=keys.deal(deal.id),
+        set=changes,
+        add={"writes": 1},
+        when=(equals("writes", deal.writes),),
+        otherwise=VersionConflict(),
+    )
+
+
+@access_pattern("one deal, if shoppers may see it", "1 batch get")
+def get_visible(deal_id: str, *, now: datetime) -> Deal:
+    """Return a deal that shoppers may see: NotFound before its publication time."""
+    deal = get(deal_id)
+    if not deal.card.is_visible(now):
+        raise NotFound(gettext_lazy("There is no such deal."))
+    return deal
+
+
+@access_pattern("several deals", "1 batch get")
+def get_many(deal_ids: Iterable[str]) -> dict[str, Deal]:
+    """Return those of some deals that exist, by id, without stock. 1 batch get for each 100."""
+    items = table.batch_get(keys.deal(deal_id) for deal_id in deal_ids if is_ulid(deal_id))
+    return {item["id"]: deal_from_items(item, None) for item in items.values()}
+
+
+def deal_from_items(item: Item, offer: Item | None) -> Deal:
+    """Return the deal of its item; without its offer the stock is not known."""
+    card = DealCard.from_item(item["card"])
+    content = content_from_item(item, card, (offer or {}).get("stock"))
+    return _read_deal(item, content=content, card=card)
+
+
+_read_deal = reader(DEAL.shape, Deal, "content", "card")

@@ -17,8 +17,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import featured_versions
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard, page_key
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.deal.deal_record import deal_write
-from dealsite.data.catalogue.deals import Deal, deal_from_items
+from dealsite.data.catalogue.deals import Deal, deal_from_items, deal_write
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.catalogue.featured_versions import FeaturedPage as FeaturedPage
 from dealsite.data.editing import audit

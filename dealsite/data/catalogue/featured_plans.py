@@ -93,12 +93,7 @@ def plan_item(plan: FeaturedPlan) -> Item:
     return FEATURED_PLAN.item(_store_plan(plan) | {"ttl": ttl})
 
 
-def from_item(item: Item) -> FeaturedPlan:
-    """Return the plan of its item."""
-    return _read_plan(item)
-
-
-_read_plan, _store_plan = reader(FEATURED_PLAN.shape, FeaturedPlan), writer(FEATURED_PLAN.shape, FeaturedPlan)
+from_item, _store_plan = reader(FEATURED_PLAN.shape, FeaturedPlan), writer(FEATURED_PLAN.shape, FeaturedPlan)
 
 
 @access_pattern("plan a featured list for a time", "1 transaction")
@@ -258,8 +253,8 @@ def _end_job(plan: FeaturedPlan) -> list[Write]:
 
 
 def _job(plan: FeaturedPlan) -> Put:
-    payload, card = payloads.to_item(PlanPayload(plan.id)), {"page": plan.page, "plan": plan.id}
-    return job_write(SET_PLANNED, payload, job_id=plan.job, due=plan.at, card=card)
+    card = {"page": plan.page, "plan": plan.id}
+    return job_write(SET_PLANNED, PlanPayload(plan.id), job_id=plan.job, due=plan.at, card=card)
 
 
 def _noted(plan: FeaturedPlan, what: str, *, by: str, now: datetime) -> Put:

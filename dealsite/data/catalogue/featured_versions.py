@@ -11,7 +11,6 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.featured import FEATURED_VERSION
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.writes import Delete, Put, Write
 
@@ -88,10 +87,5 @@ def listed_of(cards: Sequence[DealCard]) -> tuple[FeaturedEntry, ...]:
     return tuple(FeaturedEntry(card.id, card.title) for card in cards)
 
 
-def from_item(item: Item) -> FeaturedVersion:
-    """Return the earlier list of an item."""
-    return _read_version(item)
-
-
-_read_version = reader(FEATURED_VERSION.shape, FeaturedVersion)
+from_item = reader(FEATURED_VERSION.shape, FeaturedVersion)
 _store_version = writer(FEATURED_VERSION.shape, FeaturedVersion)

@@ -92,12 +92,7 @@ def deletions(deal_id: str) -> list[Write]:
     return [Delete(key=(row["PK"], row["SK"])) for row in rows]
 
 
-def from_item(item: Item) -> Price:
-    """Return the price of an item."""
-    return _read_price(item)
-
-
-_read_price = reader(PRICE.shape, Price)
+from_item = reader(PRICE.shape, Price)
 
 
 def as_item(deal_id: str, entry_id: str, since: datetime, price: Decimal, was_price: Decimal | None) -> Item:

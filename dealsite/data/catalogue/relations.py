@@ -18,7 +18,6 @@ from dealsite.data.catalogue.categories import CATEGORIES, Counts, Kind
 from dealsite.data.entities import taxonomy
 from dealsite.data.entities.entity import Entity
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -168,7 +167,7 @@ def mute_all(username: str, *, muted: bool, limit: int) -> int:
 def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
     """Have the worker mute all of a user's watches, or let them be heard again."""
     payload = MuteAllPayload(username, muted)
-    table.write(job_write(MUTE_ALL, to_item(payload), job_id=new_ulid(now), due=now))
+    table.write(job_write(MUTE_ALL, payload, job_id=new_ulid(now), due=now))
 
 
 @access_pattern(

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from dealsite.data import table
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import new_ulid
 
@@ -32,4 +31,4 @@ def request(names: Sequence[str], *, now: datetime) -> None:
     """Ask for the further files of some pictures, by name; nothing for none."""
     if names:
         payload = RenditionsPayload(tuple(names))
-        table.write(job_write(MAKE_RENDITIONS, to_item(payload), job_id=new_ulid(now), due=now))
+        table.write(job_write(MAKE_RENDITIONS, payload, job_id=new_ulid(now), due=now))

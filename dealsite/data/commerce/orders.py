@@ -1,31 +1,310 @@
-"""Orders: placed from a cart, worked off by the back office.
+"""Reading orders: one with its lines, those of a user, those that wait, and who has a deal in the cart.
 
-order_record   an order as it is stored, and what tells of it     checkout     placing one
-saved_details  address and card for the next one                  fulfilment   shipping, delivering, cancelling
-order_lines    what was bought, compared with what the order says
-reading        everything else that is read of them
+The lines stand in the cart's partition by the moment at which they were bought. Several orders of a user can be of one
+moment, so this may be read past the lines of others. Read there they are right at once, also right after checkout;
+the index holds the lines of one order alone, but may be behind, and lacks whether stock was counted.
 """
 
-from dealsite.data.commerce.order.checkout import Purchase, place
-from dealsite.data.commerce.order.fulfilment import cancel, deliver, ship
-from dealsite.data.commerce.order.order_lines import (
-    IncompleteOrder,
-    found_lines,
-    get_with_lines,
-    lines_of,
-    with_lines,
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.commerce.carts import Line, line_from_item, user_cart
+from dealsite.data.commerce.order.order_record import Address, Order, OrderCard, order_from_item
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
+from dealsite.data.names import normalise_username
+from dealsite.data.people.profiles import Profile
+from dealsite.data.people.profiles import from_item as profile_from_item
+from dealsite.data.table import paging
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
+from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.paging import newest_first
+
+PAGE_SIZE = 25
+NEWEST_ON_ACCOUNT = 5
+TOTALLED = 1_000  # lines of a deal that are counted for a page
+SCANNED = 1_000  # rows of an index that are read at once for a file
+NO_ORDER = gettext_lazy("There is no such order.")
+CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
+AT_ONCE = 1_000  # lines of one moment
+INCOMPLETE = gettext_lazy(
+    "The lines of order %(id)s do not add up: there are %(found)s of %(lines)s lines, %(found_pieces)s of %(pieces)s "
+    "pieces, and %(found_total)s of %(total)s."
 )
-from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard
-from dealsite.data.commerce.order.reading import (
-    TOTALLED,
-    OrdersPage,
-    account_page,
-    carts_with,
-    get,
-    get_many,
-    of_user,
-    placed_between,
-    waiting,
-)
-from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
-from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES
+
+
+@dataclass(frozen=True, slots=True)
+class OrdersPage:
+    """Up to 25 orders; `after` and `before` are the cursors of the next and the previous page."""
+
+    orders: list[OrderCard]
+    after: str | None = None
+    before: str | None = None
+
+
+@access_pattern("one order of a user", "1 get")
+def get(username: str, order_id: str) -> Order:
+    """Return a user's order; NotFound."""
+    item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
+    if item is None:
+        raise NotFound(NO_ORDER)
+    return order_from_item(item)
+
+
+@access_pattern("several orders", "1 batch get")
+def get_many(refs: Iterable[tuple[str, str]]) -> list[Order]:
+    """Return those of some orders (user name and id each) that exist, in this order."""
+    wanted = [keys.order(username, order_id) for username, order_id in refs]
+    items = table.batch_get(wanted)
+    return [order_from_item(items[key]) for key in dict.fromkeys(wanted) if key in items]
+
+
+@access_pattern("a user's orders, newest first", "1 query")
+def of_user(
+    username: str, *, status: str = "", after: str | None = None, before: str | None = None
+) -> OrdersPage:
+    """Return one page of a user's orders, newest first, all or of one status; BadCursor, Invalid."""
+    if status and status not in ORDER_STATUSES:
+        raise Invalid(status=gettext_lazy("There is no such status."))
+    page = newest_first(
+        keys.orders_of_user.partition(username),
+        f"{status or 'ORDER'}#",
+        index=keys.GSI2 if status else None,
+        after=after,
+        before=before,
+        size=PAGE_SIZE,
+        consistent=not status,
+    )
+    if not page.rows:
+        return OrdersPage([])
+    return OrdersPage([OrderCard.from_item(row["card"]) for row in page.rows], page.after, page.before)
+
+
+@access_pattern("profile and newest orders", "1 query")
+def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
+    """Return a user's profile, where their orders go, and their newest orders; NotFound."""
+    pk, sk = keys.profile(username)
+    rows = table.query(
+        pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
+    )
+    if not rows or rows[0]["SK"] != sk:
+        raise NotFound(gettext_lazy("There is no such user."))
+    address = Address.from_item(rows[0].get("address"))
+    return profile_from_item(rows[0]), address, [OrderCard.from_item(row["card"]) for row in rows[1:]]
+
+
+@access_pattern("orders that wait", "4 queries")
+def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
+    """Return one page of the orders of all users that wait, oldest first.
+
+    PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
+    comes or goes meanwhile, no order is skipped or repeated. BadCursor; Invalid for another status.
+    """
+    if status not in keys.WAITING:
+        raise Invalid(status=gettext_lazy("There is no such status."))
+    after, before = after or None, before or None
+    if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    rows = paging.merged(
+        [keys.WAITING[status].partition(number) for number in range(keys.ORDER_SHARDS)],
+        index=keys.GSI3,
+        low=f"{after}~" if after else None,
+        high=_just_below(before) if before else None,
+        newest_first=bool(before),
+        limit=PAGE_SIZE + 1,
+    )
+    shown = [OrderCard.from_item(row["card"]) for row in rows[:PAGE_SIZE]]
+    if not shown:
+        return OrdersPage([])
+    if before:
+        shown.reverse()  # rows before a cursor come backwards
+    first, last = (keys.orders_to_ship.position(card.placed_at, card.id) for card in (shown[0], shown[-1]))
+    more = len(rows) > PAGE_SIZE
+    if before:
+        return OrdersPage(shown, last, first if more else None)
+    return OrdersPage(shown, last if more else None, first if after else None)
+
+
+@access_pattern("how many orders wait to be shipped", "4 queries")
+def number_to_ship(most: int) -> int:
+    """Return how many orders wait to be shipped, up to `most`."""
+    partitions = [keys.orders_to_ship.partition(number) for number in range(keys.ORDER_SHARDS)]
+    return len(paging.merged(partitions, index=keys.GSI3, limit=most))
+
+
+@access_pattern("all orders of a span, for a file: a scan for each 1,000 rows", "1 scan")
+def placed_between(first: datetime, until: datetime) -> Iterator[list[OrderCard]]:
+    """Yield, for each 1,000 rows of GSI2, the cards of those orders that were placed in a span; `until` is not in it.
+
+    They come in no order. 1 scan for each 1,000 rows, or 1 MB.
+    """
+    start: dict[str, Any] | None = None
+    while True:
+        page = table.scan_page(index=keys.GSI2, limit=SCANNED, start=start)
+        cards = (OrderCard.from_item(row["card"]) for row in page.items if row["type"] == "Order")
+        yield [card for card in cards if first <= card.placed_at < until]
+        if (start := page.start) is None:
+            return
+
+
+def _is_position(cursor: str) -> bool:
+    at, _, order_id = cursor.partition("#")
+    try:
+        return is_ulid(order_id) and iso(from_iso(at)) == at
+    except (ValueError, OverflowError):
+        return False
+
+
+def _just_below(cursor: str) -> str:
+    at, _, order_id = cursor.partition("#")
+    return f"{at}#{previous_ulid(order_id)}"
+
+
+@dataclass(frozen=True, slots=True)
+class CartsPage:
+    """Lines of a deal, newest first; up to 1,000 of them are counted, `more` says that there are more."""
+
+    shown: list[Line]
+    lines: int
+    pieces: int
+    total: Decimal
+    more: bool
+    after: str | None = None
+
+
+@access_pattern("who has a deal in the cart, by status", "1 query")
+def carts_with(
+    deal_id: str, status: str, *, day: date | None = None, after: str | None = None, size: int = PAGE_SIZE
+) -> CartsPage:
+    """Return who has a deal in the cart (ACTIVE), saved, bought or returned, newest first.
+
+    With `day` (UTC), those who came to it on that day; a page holds up to 1,000. BadCursor, Invalid, NotFound for
+    what is no deal's id.
+    """
+    if not is_ulid(deal_id):
+        raise NotFound(gettext_lazy("There is no such deal."))
+    if status not in CART_STATUSES:
+        raise Invalid(status=gettext_lazy("There is no such status."))
+    low, high = f"{status}#", f"{status}#~"
+    if day is not None:
+        start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        low, high = (f"{status}#{iso(at)}" for at in (start, start + timedelta(days=1)))
+    if after:
+        high = min(high, _cart_position(status, after))
+    partition = keys.carts_with.partition(deal_id)
+    rows = table.query_page(partition, index=keys.GSI2, low=low, high=high, newest_first=True, limit=TOTALLED)
+    items = [row for row in rows.items if row["GSI2SK"] != high or not after]
+    lines = [line_from_item(row) for row in items]
+    shown = lines[:size]
+    more = len(items) > size or rows.start is not None
+    last = items[len(shown) - 1]["GSI2SK"].removeprefix(f"{status}#") if shown and more else None
+    return CartsPage(
+        shown,
+        len(lines),
+        sum(line.quantity for line in lines),
+        sum((line.total for line in lines), Decimal("0.00")),
+        rows.start is not None,
+        last,
+    )
+
+
+def _cart_position(status: str, cursor: str) -> str:
+    at, _, rest = cursor.partition("#")
+    username, _, line_id = rest.partition("#")
+    with suppress(ValueError, OverflowError, Invalid):
+        if iso(from_iso(at)) == at and normalise_username(username) == username and is_ulid(line_id):
+            return f"{status}#{cursor}"
+    raise BadCursor()
+
+
+class IncompleteOrder(Conflict):
+    """The lines of an order do not add up to what it says: nothing may be packed, told or cancelled by them."""
+
+    def __init__(self, card: OrderCard, lines: Sequence[Line]) -> None:
+        self.card = card
+        found, pieces, total = _sums(lines)
+        wanted = {
+            "id": card.id,
+            "lines": card.lines,
+            "pieces": card.pieces,
+            "total": number_format(card.total, 2),
+        }
+        there = {"found": found, "found_pieces": pieces, "found_total": number_format(total, 2)}
+        super().__init__(INCOMPLETE % (wanted | there))
+
+
+def _sums(lines: Sequence[Line]) -> tuple[int, int, Decimal]:
+    total = sum((line.total for line in lines), Decimal("0.00"))
+    return len(lines), sum(line.quantity for line in lines), total
+
+
+def _problem(card: OrderCard, lines: Sequence[Line]) -> IncompleteOrder | None:
+    as_it_says = (card.lines, card.pieces, card.total)
+    return None if _sums(lines) == as_it_says else IncompleteOrder(card, lines)
+
+
+@access_pattern("the lines of an order, right at once", "1 query")
+def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None]:
+    """Return an order with those of its lines that are there, by their ids, and what is wrong: for pages that say so.
+
+    If it was cancelled since it was read, as it is now. 1 query for each 1,000 lines of the user's of that moment;
+    1 get more where they do not add up, and as much again where the order has changed.
+    """
+    while True:
+        cancelled = order.status == CANCELLED
+        place = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
+        lines = lines_at(order, *place)
+        problem = _problem(order.card, lines)
+        if problem is None:
+            return order, lines, None
+        current = get(order.username, order.id)
+        if current.version == order.version:
+            return order, lines, problem
+        order = current
+
+
+def with_lines(order: Order) -> tuple[Order, list[Line]]:
+    """Return an order with its lines, as `found_lines`; IncompleteOrder if they do not add up."""
+    order, lines, problem = found_lines(order)
+    if problem:
+        raise problem
+    return order, lines
+
+
+def lines_of(order: Order) -> list[Line]:
+    """Return the lines of an order, as `with_lines`."""
+    return with_lines(order)[1]
+
+
+def lines_at(order: Order, status: str, at: datetime) -> list[Line]:
+    """Return those lines of an order that came to a status at a moment."""
+    low, high = keys.cart_line.between(status, at)
+    partition = user_cart(order.username).partition
+    rows = table.query_all(partition, low=low, high=high, limit=AT_ONCE, consistent=True)
+    return [line_from_item(row) for row in rows if row.get("order") == order.id]
+
+
+@access_pattern("an order with its lines by its id", "1 query")
+def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
+    """Return the card and the lines of anybody's order; NotFound and IncompleteOrder, also in a change's first moment.
+
+    `found_lines` is right at once.
+    """
+    if not is_ulid(order_id):
+        raise NotFound(NO_ORDER)
+    rows = list(table.query_all(keys.order_lines.partition(order_id), index=keys.GSI1, limit=AT_ONCE))
+    cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
+    if not cards:
+        raise NotFound(NO_ORDER)
+    lines = [line_from_item(row) for row in rows if row["type"] == "CartLine"]
+    if problem := _problem(cards[0], lines):
+        raise problem
+    return cards[0], lines

@@ -1,30 +1,248 @@
-"""Payments: instalments of orders, and what else is charged when it comes due.
+"""Payments of orders: in how many instalments one can be paid, when each is due, and what tells its owner of them.
 
-payment_record    a payment as it is stored           order_payments  an order's: instalments, writes, notices
-payment_actions   what people do with a single one    charging        charging what is due, and refunding
-payment_lists     everything read of them             payment_totals  what a day's payments come to
-day_closing       a day's payments to the history     payment_loads   many at once
+Checkout and cancelling write them in their own transactions.
 """
 
-from dealsite.data.commerce.payment.order_payments import (
-    REFUND_PAYMENT,
-    cancel_writes,
-    insert_write,
-    insert_writes,
-    instalments,
-    new_payments,
-    of_order,
-    plans_for,
+import calendar
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.commerce.payment import payment_totals
+from dealsite.data.commerce.payment.payment_record import (
+    Payment,
+    Refund,
+    Step,
+    payment_from_item,
+    payment_item,
 )
-from dealsite.data.commerce.payment.payment_record import Payment, Step
-from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS
+from dealsite.data.entities.attributes import CENT
 from dealsite.data.entities.commerce import PLANS
 from dealsite.data.entities.payments import (
     CANCELLED,
     FAILED,
     PENDING,
     PROCESSED,
-    REFUNDED,
+    REASON_CHARACTERS,
     SCHEDULED,
-    STATUSES,
 )
+from dealsite.data.entities.people import PAYMENT_NEWS
+from dealsite.data.entities.work import PAYMENT_NOTICE as PAYMENT_NOTICE
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.payloads import to_item
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.writes import Put, Update, Write, absent, equals
+
+REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
+MESSAGE_KIND = PAYMENT_NEWS
+SMALLEST_INSTALMENT = Decimal("1.00")
+CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat what you did.")
+
+
+def plans_for(total: Decimal) -> tuple[int, ...]:
+    """Return the plans that an order of this total can have: no instalment is below 1.00."""
+    return tuple(plan for plan in PLANS if plan == 1 or total / plan >= SMALLEST_INSTALMENT)
+
+
+def instalments(total: Decimal, plan: int, *, first: datetime) -> list[tuple[datetime, Decimal]]:
+    """Return when what is due: amounts that add up to the total to the cent, the larger ones first.
+
+    The first is due at `first`, the others on the same day of the following months, or on a month's last day
+    where it has no such day. ValueError for a plan that there is not, or a total that is no amount.
+    """
+    cents = total / CENT
+    if plan not in PLANS or total < 0 or cents != int(cents):
+        raise ValueError(f"{total} cannot be paid in {plan} instalments.")
+    each, more = divmod(int(cents), plan)
+    return [
+        (months_later(first, number), (each + (1 if number < more else 0)) * CENT) for number in range(plan)
+    ]
+
+
+def months_later(first: datetime, months: int) -> datetime:
+    """Return the same time of day some months later: 31 January -> 28 February, but 31 March."""
+    year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
+    last_day = calendar.monthrange(year, month + 1)[1]
+    return first.replace(year=year, month=month + 1, day=min(first.day, last_day))
+
+
+def new_payments(
+    order_id: str, account: str, total: Decimal, plan: int, *, method: str, first: datetime
+) -> list[Payment]:
+    """Return an order's payments, none for what is free; the same ones for the same order, so it may be repeated."""
+    if not total:
+        return []
+    return [
+        Payment(
+            id=payment_id(order_id, number, first=first),
+            account=account,
+            amount=amount,
+            due_at=due_at,
+            next_at=due_at,
+            order=order_id,
+            number=number,
+            of=plan,
+            method=method,
+            timeline=(Step(SCHEDULED, first),),
+        )
+        for number, (due_at, amount) in enumerate(instalments(total, plan, first=first), 1)
+    ]
+
+
+def payment_id(order_id: str, number: int, *, first: datetime) -> str:
+    """Return the id of an order's n-th payment."""
+    digest = hashlib.sha256(f"{order_id}#{number}".encode()).digest()
+    return new_ulid(first, int.from_bytes(digest[: RANDOM_BITS // 8], "big"))
+
+
+def insert_write(payment: Payment) -> Put:
+    """Return the write that adds a payment; its counters are another matter (`insert_writes`)."""
+    return Put(key=payment.key, item=payment_item(payment), when=(absent(),))
+
+
+def insert_writes(payments: Sequence[Payment], *, now: datetime, job_id: str) -> list[Write]:
+    """Return the writes that add an order's payments and count them: one each, and a job."""
+    if not payments:
+        return []
+    counted = payment_totals.totals_job(payment_totals.added(payments), now=now, job_id=job_id)
+    return [*(insert_write(payment) for payment in payments), counted]
+
+
+def change_write(before: Payment, after: Payment) -> Update:
+    """Return the write that makes one version of a payment the next, only while it is as it was read.
+
+    Of the item, only what differs is written. Conflict where somebody was faster.
+    """
+    old, new = payment_item(before), payment_item(after)
+    return Update(
+        key=before.key,
+        set={name: value for name, value in new.items() if old.get(name) != value},
+        remove=[name for name in old if name not in new],
+        when=(equals("version", before.version),),
+        otherwise=Conflict(CHANGED),
+    )
+
+
+def counted_change(before: Payment, after: Payment) -> list[Write]:
+    """Return the writes that make one version of a payment the next, and count it in its day's totals."""
+    return [change_write(before, after), *payment_totals.writes(payment_totals.changes(before, after))]
+
+
+def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: datetime) -> list[Write]:
+    """Return the writes that cancel an order's payments, for the transaction that cancels it: one each, two jobs.
+
+    What is not paid is cancelled; what is paid is refunded by a job. Of a payment that is being charged just
+    now it is noted that its money is not wanted: if the charge succeeds it is refunded, else it is cancelled.
+    They hold while the payments are as read; Conflict otherwise.
+    """
+    reason = reason[:REASON_CHARACTERS]
+    wanted = Refund(reason, by, now)
+    writes: list[Write] = []
+    given_back: list[Payment] = []
+    deltas: list[payment_totals.Deltas] = []
+    for payment in payments:
+        if payment.status in (SCHEDULED, FAILED):
+            after = cancelled(payment, by=by, reason=reason, now=now)
+            writes.append(change_write(payment, after))
+            deltas.append(payment_totals.changes(payment, after))
+        elif payment.status in (PENDING, PROCESSED) and payment.refund is None:
+            step = Step(payment.status, now, by, f"Refund asked for: {reason}")
+            writes.append(change_write(payment, payment.after(step, refund=wanted)))
+            if payment.status == PROCESSED:
+                given_back.append(payment)
+    if given_back:
+        writes.append(refund_job(given_back, now=now, job_id=new_ulid(now)))
+    if deltas:
+        moved = payment_totals.combine(deltas)
+        writes.append(payment_totals.totals_job(moved, now=now, job_id=new_ulid(now)))
+    return writes
+
+
+def cancelled(payment: Payment, *, by: str, reason: str, now: datetime) -> Payment:
+    """Return a payment as it is once it is cancelled."""
+    step = Step(CANCELLED, now, by, reason)
+    return payment.after(step, next_at=now, final=False, claimed_by="", reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundRef:
+    """A payment to be refunded."""
+
+    id: str
+    due_at: datetime
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefundPayload:
+    """The payments that a job refunds."""
+
+    payments: tuple[RefundRef, ...]
+
+
+def refund_job(payments: Iterable[Payment], *, now: datetime, job_id: str) -> Put:
+    """Return the write of the job that refunds processed payments."""
+    refs = tuple(RefundRef(payment.id, payment.due_at, payment.account) for payment in payments)
+    return jobs.job_write(REFUND_PAYMENT, RefundPayload(refs), job_id=job_id, due=now)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentNoticePayload:
+    """What became of a payment; `next_at` is when a declined one is tried again."""
+
+    account: str
+    order: str
+    number: int
+    of: int
+    amount: Decimal
+    status: str
+    reason: str = ""
+    next_at: datetime | None = None
+
+
+def notice_writes(payment: Payment, *, now: datetime) -> list[Write]:
+    """Return the write that has an order's owner told of its payment; none for a payment that was loaded."""
+    if not payment.order:
+        return []
+    told = ("account", "order", "number", "of", "amount", "status", "reason")
+    tried_again = payment.status == FAILED and not payment.final
+    payload = PaymentNoticePayload(
+        **{name: getattr(payment, name) for name in told}, next_at=payment.next_at if tried_again else None
+    )
+    return [jobs.job_write(PAYMENT_NOTICE, payload, job_id=new_ulid(now), due=now)]
+
+
+def get(account: str, due_at: datetime, payment_id: str) -> Payment:
+    """Return a payment, or raise NotFound. 1 batch get."""
+    found = of_order(account, [{"id": payment_id, "due_at": due_at}]) if is_ulid(payment_id) else []
+    if not found:
+        raise NotFound(gettext_lazy("There is no such payment."))
+    return found[0]
+
+
+@access_pattern("an order's payments", "1 batch get")
+def of_order(account: str, refs: Iterable[Mapping[str, Any]]) -> list[Payment]:
+    """Return the payments that an order names (`id` and `due_at` each), in its order.
+
+    A day may be closed while they are read, so that one is seen in neither place: then they are read once more.
+    """
+    places = {ref["id"]: (account, _time(ref["due_at"]), ref["id"]) for ref in refs}
+    found: dict[str, Payment] = {}
+    for _ in range(2):
+        missing = [place for payment_id, place in places.items() if payment_id not in found]
+        wanted = [key(*place) for place in missing for key in (keys.payment, keys.past_payment)]
+        for item in table.batch_get(wanted).values() if wanted else ():
+            found[item["id"]] = payment_from_item(item)
+    return [found[payment_id] for payment_id in places if payment_id in found]
+
+
+def _time(value: datetime | str) -> datetime:
+    return from_iso(value) if isinstance(value, str) else from_iso(iso(value))

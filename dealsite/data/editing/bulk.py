@@ -219,7 +219,7 @@ def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
 
 
 def _order(kind: str, payload: BulkPayload, job_id: str, now: datetime, writes: list[Write]) -> None:
-    put = job_write(kind, to_item(payload), job_id=job_id, due=now)
+    put = job_write(kind, payload, job_id=job_id, due=now)
     item = put.item | {"progress": to_item(BulkProgress(payload.total))}
     try:
         table.transact([Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore()), *writes])

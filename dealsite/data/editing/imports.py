@@ -133,7 +133,7 @@ def create(source_file: SourceFile, *, import_id: str, by: str, now: datetime) -
     new = Import(import_id, by, source_file)
     card = {"name": source_file.name, "by": by, "stage": UPLOADED, "rows": source_file.rows}
     item = IMPORT.item(_store_import(new) | {"card": card})
-    payload = to_item(ImportPayload(new.id))
+    payload = ImportPayload(new.id)
     deletion = job_write(DELETE_IMPORT, payload, job_id=new_ulid(now), due=new.kept_until)
     note = source_file.name
     entry = audit.entry_write(by=by, kind="import", subject=new.id, what="brought a file", note=note, now=now)
@@ -191,7 +191,7 @@ def check(
     if one.stage in (IMPORTING, IMPORTED):
         raise Conflict(_("Deals were imported from this file already."))
     kept = {"fingerprint": fingerprint, "layout": layout, "ttl": epoch_seconds(now + LAYOUT_KEPT)}
-    job = job_write(CHECK_IMPORT, to_item(ImportPayload(one.id)), job_id=job_id, due=now)
+    job = job_write(CHECK_IMPORT, ImportPayload(one.id), job_id=job_id, due=now)
     remember = Put(key=keys.import_layout(fingerprint), item=IMPORT_LAYOUT.item(kept))
     try:
         table.transact([_moved(one, CHECKING, job_id, version, {"layout": layout}), job, remember])
@@ -212,7 +212,7 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
     note = one.source_file.name
     writes: list[Write] = [
         _moved(one, IMPORTING, job_id, version, {}),
-        job_write(RUN_IMPORT, to_item(ImportPayload(one.id, by)), job_id=job_id, due=now),
+        job_write(RUN_IMPORT, ImportPayload(one.id, by), job_id=job_id, due=now),
         audit.entry_write(by=by, kind="import", subject=one.id, what="imported", note=note, now=now),
     ]
     if one.stage == IMPORTING:

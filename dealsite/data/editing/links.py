@@ -17,7 +17,7 @@ from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
@@ -202,7 +202,7 @@ def _entry(deal_id: str, what: str, link: str, *, by: str, now: datetime) -> Put
 def begin_round(*, now: datetime) -> bool:
     """Begin this week's round over all links, unless it is there; tell whether it was begun."""
     try:
-        table.write(jobs.job_write(CHECK_LINKS, to_item(RoundPayload()), job_id=round_id(now), due=now))
+        table.write(jobs.job_write(CHECK_LINKS, RoundPayload(), job_id=round_id(now), due=now))
     except Conflict:
         return False
     return True
@@ -215,4 +215,4 @@ def round_id(now: datetime) -> str:
 
 
 def _job(deal_id: str, *, due: datetime, now: datetime) -> Put:
-    return jobs.job_write(CHECK_LINK, to_item(LinkPayload(deal_id)), job_id=new_ulid(now), due=due)
+    return jobs.job_write(CHECK_LINK, LinkPayload(deal_id), job_id=new_ulid(now), due=due)

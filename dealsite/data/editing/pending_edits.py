@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item, in_words, text_problems
-from dealsite.data.catalogue.deal.deal_record import Deal
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.drafts import DEAL_CHANGES

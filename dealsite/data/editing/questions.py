@@ -116,12 +116,7 @@ def _entry(
     return audit.entry_write(by=by, kind="question", subject=subject, what=what, now=now, **changed)
 
 
-def from_item(item: Item) -> SavedQuestion:
-    """Return the saved question of its item."""
-    return _read_question(item)
-
-
-_read_question = reader(SAVED_QUESTION.shape, SavedQuestion)
+from_item = reader(SAVED_QUESTION.shape, SavedQuestion)
 _store_question = writer(SAVED_QUESTION.shape, SavedQuestion)
 
 

@@ -11,7 +11,8 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, drafts, prices
+from dealsite.data.catalogue import drafts, prices
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.editing import audit, trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find, get
@@ -84,7 +85,7 @@ def restore(
     somebody restored it and deleted it again.
     """
     if kind == "deal":
-        deal, found = deals.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
+        deal, found = deleting.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
         return RestoreResult(kind, thing_id, deal.content.title, found.featured_on if found else ())
     if kind == "draft":
         draft = drafts.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)

@@ -19,7 +19,6 @@ from dealsite.data.editing.audit import AuditContext
 from dealsite.data.entities.drafts import TRASH
 from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
@@ -148,7 +147,7 @@ def emptying_write(day: date) -> Update:
     """Return the write that has a job empty what is deleted on a day; each deletion of the day writes the same."""
     beginning = datetime.combine(day, time(), UTC)
     due = beginning + DAY + KEPT_FOR
-    put = job_write(EMPTY_TRASH, to_item(EmptyTrashPayload(day)), job_id=emptying_id(day), due=due)
+    put = job_write(EMPTY_TRASH, EmptyTrashPayload(day), job_id=emptying_id(day), due=due)
     return Update(key=put.key, set=put.item)
 
 

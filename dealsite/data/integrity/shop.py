@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.cart.cart_record import CartOwner, line_from_item, saved_limit
+from dealsite.data.commerce.carts import CartOwner, line_from_item, saved_limit
 from dealsite.data.commerce.order.fulfilment import late_returns
 from dealsite.data.commerce.order.order_record import DONE, MESSAGE_KIND, Order, order_from_item
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED

@@ -10,7 +10,6 @@ from dealsite.data import keys, table
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.operations import COMMAND_RUN, SAID_CHARACTERS
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, new_ulid, time_of
@@ -101,7 +100,7 @@ def checks() -> list[CheckResult]:
 def plan(kind: str, *, due: datetime) -> bool:
     """Have a worker run a command at a time, or as soon after that as one runs; tell whether that is new."""
     job_id = new_ulid(due, crc32(kind.encode()))  # the same, whoever plans it
-    put = job_write(kind, to_item(CommandPayload()), job_id=job_id, due=due)
+    put = job_write(kind, CommandPayload(), job_id=job_id, due=due)
     with suppress(Conflict):
         table.write(Put(key=put.key, item=put.item, when=(absent(),)))
         return True

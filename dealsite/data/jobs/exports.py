@@ -14,7 +14,7 @@ from dealsite.data import table
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import new_ulid, time_of
@@ -55,9 +55,9 @@ def kept_until(job: Job) -> datetime:
 @access_pattern("have a long list exported", "1 transaction")
 def request(payload: ExportPayload, *, name: str, job_id: str, now: datetime) -> None:
     """Have a list written into a file; the same id again is harmless."""
-    put = job_write(EXPORT_LIST, to_item(payload), job_id=job_id, due=now)
+    put = job_write(EXPORT_LIST, payload, job_id=job_id, due=now)
     due = kept_until(Job(job_id, EXPORT_LIST, {}))
-    deletion = job_write(DELETE_EXPORT, to_item(DeletionPayload(job_id)), job_id=new_ulid(now), due=due)
+    deletion = job_write(DELETE_EXPORT, DeletionPayload(job_id), job_id=new_ulid(now), due=due)
     with suppress(AlreadyExists):  # a second click
         once = Put(key=put.key, item=put.item, when=put.when, otherwise=AlreadyExists())
         table.transact([once, deletion, _entry(payload, name, now)])

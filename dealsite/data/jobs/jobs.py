@@ -9,7 +9,8 @@ What editors do with one stands in job_actions.py.
 """
 
 import contextlib
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,7 +25,8 @@ from dealsite.data.entities.work import BULK_UNDO as BULK_UNDO
 from dealsite.data.entities.work import CHECK_IMPORT as CHECK_IMPORT
 from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, PAUSABLE
 from dealsite.data.entities.work import RUN_IMPORT as RUN_IMPORT
-from dealsite.data.jobs import causes, site_switch
+from dealsite.data.jobs import site_switch
+from dealsite.data.jobs.payloads import plain
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
@@ -36,6 +38,7 @@ LEASE = timedelta(seconds=60)
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
 PAGE_SIZE = 25
+_request: ContextVar[str] = ContextVar("request", default="")  # whose id stands in each job that is added
 
 
 class Cancelled(Exception):
@@ -89,9 +92,19 @@ class JobsPage:
 Handler = Callable[[Job, datetime], datetime | None]
 
 
+@contextlib.contextmanager
+def caused_by(request: str) -> Iterator[None]:
+    """Let jobs that the block adds name a request by its id; "" for what nobody asked for."""
+    token = _request.set(request)
+    try:
+        yield
+    finally:
+        _request.reset(token)
+
+
 def job_write(
     kind: str,
-    payload: dict[str, Any],
+    payload: object,
     *,
     job_id: str,
     due: datetime,
@@ -105,9 +118,13 @@ def job_write(
     if due.year not in YEARS:
         raise Invalid(WRONG_YEAR)
     card = {"kind": kind, "state": state} | (card or {})
-    item = {"id": job_id, "kind": kind, "payload": payload, "state": state, "tries": 0, "card": card}
+    item = {"id": job_id, "kind": kind, "payload": plain(payload), "state": state, "tries": 0, "card": card}
     rows = keys.job_rows(job_id, due if state == "open" else None)
-    return Put(key=keys.job(job_id), item=JOB.item(item | causes.attributes() | rows), when=(absent(),))
+    return Put(
+        key=keys.job(job_id),
+        item=JOB.item(item | {"request": _request.get() or None} | rows),
+        when=(absent(),),
+    )
 
 
 def cancel_write(kind: str, job_id: str) -> Update:

@@ -5,7 +5,7 @@
         import_id: str = stored_as("import")
         by: str | None = None               # left out while it is None
 
-    job_write(RUN_IMPORT, to_item(ImportPayload(one.id, by)), ...)
+    job_write(RUN_IMPORT, ImportPayload(one.id, by), ...)
     payload = from_item(ImportPayload, job.payload)
 
 Times are stored as ISO text, tuples as lists, other dataclasses as maps. Whoever changes what a class stores gives it
@@ -46,7 +46,7 @@ def stored_as(name: str, *, default: Any = MISSING) -> Any:
 def to_item(value: Any) -> Item:
     """Return what is stored of a dataclass: its fields that are not None, and its version from 2 on."""
     item = {
-        _stored_name(one): _plain(inner)
+        _stored_name(one): plain(inner)
         for one in fields(value)
         if (inner := getattr(value, one.name)) is not None
     }
@@ -66,16 +66,17 @@ def _stored_name(one: Field[Any]) -> str:
     return str(one.metadata.get("stored", one.name))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value as it is stored."""
     match value:
         case datetime():
             return iso(value)
         case date():
             return value.isoformat()
         case Mapping():
-            return {name: _plain(inner) for name, inner in value.items()}
+            return {name: plain(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [_plain(inner) for inner in value]
+            return [plain(inner) for inner in value]
     return to_item(value) if is_dataclass(value) else value
 
 

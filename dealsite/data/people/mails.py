@@ -13,7 +13,6 @@ from dealsite.data.entities.work import NOTICE as NOTICE
 from dealsite.data.entities.work import ORDER_NOTICE as ORDER_NOTICE
 from dealsite.data.entities.work import PASSWORD_RESET as PASSWORD_RESET
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Write
@@ -99,4 +98,4 @@ def email_changed(user: User, *, now: datetime) -> Write:
 
 
 def _job(kind: str, payload: object, now: datetime) -> Write:
-    return job_write(kind, to_item(payload), job_id=new_ulid(now), due=now)
+    return job_write(kind, payload, job_id=new_ulid(now), due=now)

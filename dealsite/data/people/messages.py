@@ -7,7 +7,6 @@ there once. It is unread while it stands in the index; reading it takes it out.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.utils.translation import gettext_lazy
 
@@ -15,7 +14,6 @@ from dealsite.data import keys, table
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.people import MESSAGE, MESSAGE_CARD
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
@@ -135,7 +133,7 @@ def mark_all_read(username: str, *, until: str, limit: int, now: datetime) -> in
 def mark_all_read_later(username: str, *, until: str, now: datetime) -> None:
     """Have the worker mark all messages read that came no later than the id `until`. 1 put."""
     payload = ReadAllPayload(username, until)
-    table.write(job_write(READ_ALL, to_item(payload), job_id=new_ulid(now), due=now))
+    table.write(job_write(READ_ALL, payload, job_id=new_ulid(now), due=now))
 
 
 @access_pattern("delete a message", "1 delete")
@@ -147,14 +145,8 @@ def delete(username: str, message_id: str) -> None:
 @access_pattern("delete all messages one by one", "1 query + 1 delete")
 def delete_all(username: str) -> None:
     """Delete all messages of a user who is gone. 1 query a page + 1 delete each."""
-    start: dict[str, Any] | None = None
-    while True:
-        rows = table.query_page(keys.message.partition(username), limit=100, start=start, consistent=True)
-        for item in rows.items:
-            table.write(Delete(key=(item["PK"], item["SK"])))
-        start = rows.start
-        if start is None:
-            return
+    for item in table.query_all(keys.message.partition(username), consistent=True):
+        table.write(Delete(key=(item["PK"], item["SK"])))
 
 
 @access_pattern("deliver new messages, 25 at a time", "1 batch insert")

@@ -61,12 +61,7 @@ def get(username: str) -> Profile:
     return from_item(item)
 
 
-def from_item(item: Item) -> Profile:
-    """Return the profile of its item."""
-    return _read_profile(item)
-
-
-_read_profile = reader(PROFILE.shape, Profile)
+from_item = reader(PROFILE.shape, Profile)
 
 
 @access_pattern("change a profile", "1 transaction")

@@ -187,13 +187,7 @@ def password_mark(key: str, user: User) -> str:
 
 def _items(username: str) -> Iterator[dict[str, Any]]:
     partition, (low, high) = keys.session.partition(username), keys.session.between()
-    start: dict[str, Any] | None = None
-    while True:
-        rows = table.query_page(partition, low=low, high=high, consistent=True, start=start)
-        yield from rows.items
-        start = rows.start
-        if start is None:
-            return
+    return table.query_all(partition, low=low, high=high, consistent=True)
 
 
 def _as_session(item: Mapping[str, Any]) -> Session:

@@ -210,10 +210,5 @@ def from_stored(item: Item) -> TwoFactor:
     return _read_factor(item, passkeys=tuple(_read_passkey(one, id=key_id) for key_id, one in stored))
 
 
-def passkey_item(passkey: Passkey) -> Item:
-    """Return what is stored of a passkey, under its id."""
-    return _store_passkey(passkey)
-
-
 _read_factor = reader(TWO_FACTOR.shape, TwoFactor, "passkeys")
-_read_passkey, _store_passkey = reader(PASSKEY, Passkey, "id"), writer(PASSKEY, Passkey)
+_read_passkey, passkey_item = reader(PASSKEY, Passkey, "id"), writer(PASSKEY, Passkey)

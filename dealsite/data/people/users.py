@@ -17,7 +17,6 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.people import ROLES, USER, is_muted
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import normalise_email, normalise_username
 from dealsite.data.people import mails, profiles
 from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
@@ -218,7 +217,7 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             *([Delete(key=keys.factor_owner(user.two_factor))] if user.two_factor else ()),
             *guard,
             _count(user.username, -1),
-            job_write(REMOVE_USER, to_item(RemovalPayload(user.username)), job_id=job_id, due=now),
+            job_write(REMOVE_USER, RemovalPayload(user.username), job_id=job_id, due=now),
         ]
     )
 

@@ -2,12 +2,13 @@
 
 from .client import ask_stream, be_patient, call, events, reset, retrying
 from .configuration import Configuration, Index, Schema, Schemas, configure, name
-from .inserts import insert, load
 from .items import (
     Rows,
     batch_get,
     current,
     get,
+    insert,
+    load,
     query,
     query_all,
     query_page,

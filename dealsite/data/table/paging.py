@@ -1,10 +1,17 @@
-"""Pages of a partition whose sort keys end in a ULID: the newest first, with a cursor to either side."""
+"""Pages of a partition whose sort keys end in a ULID, the newest first, with a cursor to either side.
 
-from collections.abc import Callable, Iterator
+And a list that is spread over several partitions, read all at once and merged in the order of its sort keys.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from operator import itemgetter
 from typing import Protocol, TypeVar
 
-from . import items
+from . import items, parallel
+from .configuration import configuration
 from .convert import Item
 from .errors import BadCursor
 from .ids import LAST_ULID, is_ulid, next_ulid, previous_ulid
@@ -84,3 +91,22 @@ def newest_first(
 
 def _id(row: Item) -> str:
     return str(row["SK"])[-ULID_CHARACTERS:]
+
+
+def merged(
+    partitions: Sequence[str],
+    *,
+    index: str,
+    low: str | None = None,
+    high: str | None = None,
+    newest_first: bool = False,
+    limit: int = 100,
+) -> list[Item]:
+    """Return the first `limit` rows of all partitions together. 1 query for each partition, all in parallel."""
+
+    def read(partition: str) -> list[Item]:
+        return items.query(partition, index=index, low=low, high=high, newest_first=newest_first, limit=limit)
+
+    rows = list(chain(*parallel.together(*(partial(read, partition) for partition in partitions))))
+    rows.sort(key=itemgetter(configuration().indexes[index].sort_key), reverse=newest_first)
+    return list(islice(rows, limit))

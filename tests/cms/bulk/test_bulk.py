@@ -12,6 +12,7 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import brands, deals, drafts, featured
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.editing.bulk_change import bulk_progress
@@ -333,7 +334,7 @@ def test_what_was_edited_between_looking_and_confirming_is_left_alone(editor, ma
     from dataclasses import replace
 
     content = replace(deal.content, category="audio-tv-photo")
-    deals.edit(deal, content, version=1, brand=make_brand(), by="olga", now=NOW + timedelta(seconds=5))
+    editing.edit(deal, content, version=1, brand=make_brand(), by="olga", now=NOW + timedelta(seconds=5))
     monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(seconds=9))
     editor.post(START, inputs(looked_at) | {"deal": ids(made)})
     for turn in range(5):
@@ -384,7 +385,7 @@ def test_jobs_lead_to_its_page(editor, made):
 def test_those_left_alone_are_listed_and_can_be_fetched(editor, made):
     address = ordered(made)
     gone = made[1]
-    deals.delete(gone, by="olga", now=NOW)
+    deleting.delete(gone, by="olga", now=NOW)
     work()
     page = text_of(editor.get(address))
     assert "Deal 1 It was deleted meanwhile." in page
@@ -402,7 +403,7 @@ def test_no_cell_of_the_report_is_a_formula(editor):
     make_category("toys-hobbies")
     deal = make_deal(title="=HYPERLINK(1)", now=NOW - DAY)
     address = ordered([deal])
-    deals.delete(deal, by="olga", now=NOW)
+    deleting.delete(deal, by="olga", now=NOW)
     work()
     text = b"".join(editor.get(f"{address}report/").streaming_content).decode()
     assert "'=HYPERLINK(1)" in text
@@ -414,7 +415,7 @@ def test_a_long_report_is_read_in_parts_and_paged(editor, made, monkeypatch):
     monkeypatch.setattr("cms.bulk.bulk.SHOWN", 2)
     address = ordered(made)
     for deal in made:
-        deals.delete(deal, by="olga", now=NOW)
+        deleting.delete(deal, by="olga", now=NOW)
     work()
     html = editor.get(address).content.decode()
     after = re.search(r'href="\?after=([0-9A-Z]{26})"', html)

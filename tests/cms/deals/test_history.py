@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import versions
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_deal, make_draft, make_id
@@ -18,7 +19,7 @@ from tests.cms.deals.test_trash import said, undo_form
 def change(deal, *, by="oscar", now=NOW, **fields):
     """Change a deal as another editor would."""
     content = replace(deal.content, **fields)
-    return deals.edit(deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now)
+    return editing.edit(deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now)
 
 
 def history(thing):
@@ -185,7 +186,7 @@ def test_the_history_of_a_published_draft_goes_on_with_its_deal(editor):
 
 def test_the_history_of_what_is_in_the_trash_can_be_looked_at(editor):
     deal = change(make_deal(stock=2), title="New")
-    deals.delete(deal, by=EDITOR, now=NOW + HOUR)
+    deleting.delete(deal, by=EDITOR, now=NOW + HOUR)
     page = editor.get(history(deal))
     assert "This is in the trash." in text(page)
     assert reverse("cms_restore", args=["deal", deal.id]) in page.content.decode()

@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.editing import pending_edits
 from tests.builders import DAY, NOW, make_brand, make_deal
 from tests.cms.conftest import HTMX
@@ -211,7 +212,7 @@ def test_what_was_sold_meanwhile_stays_sold(editor):
     keep(editor, deal, title="Better")
     form = typed(editor.get(address(deal, OPENED)))
     brand = make_brand()
-    deals.edit(deal, replace(deal.content, stock=2), version=1, brand=brand, by="oscar", now=NOW)
+    editing.edit(deal, replace(deal.content, stock=2), version=1, brand=brand, by="oscar", now=NOW)
     conflict = editor.post(address(deal, OPENED), form | {"action": "save"})
     assert editor.post(address(deal, OPENED), typed(conflict) | {"action": "save"}).status_code == 302
     assert (deals.get(deal.id).stock, deals.get(deal.id).content.title) == (2, "Better")

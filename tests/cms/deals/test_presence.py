@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import presence
 from tests.builders import EDITOR, NOW, make_brand, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs
@@ -29,7 +30,7 @@ def inputs_of(response):
 
 def save(deal_id, by="oscar", title="Other"):
     deal = deals.get(deal_id)
-    deals.edit(
+    editing.edit(
         deal,
         replace(deal.content, title=title),
         version=deal.version,
@@ -84,7 +85,7 @@ def test_that_it_was_published_or_deleted_is_told(editor):
     draft = make_draft(title="Sofa")
     deal = make_deal(draft=draft)
     assert "was published meanwhile" in send_heartbeat(editor, draft.id, "draft").content.decode()
-    deals.delete(deals.get(deal.id), by="oscar", now=NOW)
+    deleting.delete(deals.get(deal.id), by="oscar", now=NOW)
     assert "This deal was deleted meanwhile." in send_heartbeat(editor, deal.id).content.decode()
     gone = make_draft(title="Sofa")
     drafts.delete(gone, by="oscar", now=NOW)

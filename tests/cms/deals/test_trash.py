@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data.catalogue import deals, drafts, featured
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import trash
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft, make_id
@@ -20,7 +21,7 @@ def address(name, thing):
 def change(deal, **fields):
     """Change a deal as another editor would."""
     content = replace(deal.content, **fields)
-    return deals.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=NOW)
+    return editing.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=NOW)
 
 
 def undo_form(response):
@@ -165,14 +166,14 @@ def test_an_end_that_has_passed_is_not_restored(editor, monkeypatch):
 
 @pytest.mark.parametrize("expires_at", ["x", "2026-11-21", "\x00", "9" * 99, "2027-01-01T00:00:00+00:00"])
 def test_an_end_that_no_form_of_ours_holds_is_refused(editor, expires_at):
-    deal = deals.expire_now(make_deal(), by="eve", now=NOW)
+    deal = editing.expire_now(make_deal(), by="eve", now=NOW)
     given = {"version": str(deal.version), "expires_at": expires_at}
     assert editor.post(address("cms_undo_expiry", deal), given).status_code == 409
     assert deals.get(deal.id) == deal
 
 
 def test_what_is_not_live_or_over_does_not_expire(editor):
-    later, over = make_deal(live_at=NOW + DAY), deals.expire_now(make_deal(), by="eve", now=NOW)
+    later, over = make_deal(live_at=NOW + DAY), editing.expire_now(make_deal(), by="eve", now=NOW)
     assert "not live yet" in said(editor.post(address("cms_expire_deal", later), follow=True))
     assert "This deal has expired." in said(editor.post(address("cms_expire_deal", over), follow=True))
     assert deals.get(over.id) == over
@@ -190,7 +191,7 @@ def test_what_does_not_exist_is_404(editor, thing_id):
 
 def test_the_trash_lists_what_was_deleted_by_whom_and_for_how_long(editor, calls):
     deal, draft = make_deal(title="Kettle"), make_draft()
-    deals.delete(deal, by="oscar", now=NOW - 29 * DAY - HOUR)
+    deleting.delete(deal, by="oscar", now=NOW - 29 * DAY - HOUR)
     drafts.delete(draft, by="eve", now=NOW - HOUR)
     html = " ".join(editor.get("/cms/trash/").content.decode().split())
     assert html.index("Without a title") < html.index("Kettle")
@@ -201,7 +202,7 @@ def test_the_trash_lists_what_was_deleted_by_whom_and_for_how_long(editor, calls
 
 
 def test_what_should_be_gone_by_now_goes_today(editor):
-    deals.delete(make_deal(), by="eve", now=NOW - 30 * DAY - HOUR)
+    deleting.delete(make_deal(), by="eve", now=NOW - 30 * DAY - HOUR)
     assert "Goes today" in editor.get("/cms/trash/").content.decode()
 
 
@@ -223,7 +224,7 @@ def test_the_trash_has_pages(editor, monkeypatch):
 
 def test_deleting_for_good_is_for_good(editor):
     deal = make_deal(title="Kettle")
-    deals.delete(deal, by="eve", now=NOW)
+    deleting.delete(deal, by="eve", now=NOW)
     response = editor.post(reverse("cms_purge", args=["deal", deal.id]), follow=True)
     assert "“Kettle” is deleted for good." in said(response)
     assert trash.find("deal", deal.id) is None
@@ -231,7 +232,7 @@ def test_deleting_for_good_is_for_good(editor):
 
 def test_what_cannot_come_back_says_why(editor):
     deal = make_deal()
-    deals.delete(deal, by="eve", now=NOW)
+    deleting.delete(deal, by="eve", now=NOW)
     make_deal(deal_id=deal.id, title="Another")
     response = editor.post(reverse("cms_restore", args=["deal", deal.id]), follow=True)
     assert "There is a deal with this id again" in said(response)

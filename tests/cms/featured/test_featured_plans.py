@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import featured, featured_plans
-from dealsite.data.catalogue.deals import delete
+from dealsite.data.catalogue.deal.deleting import delete
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, NOW, make_deal
 from tests.cms.conftest import HTMX, inputs

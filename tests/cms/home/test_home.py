@@ -15,6 +15,7 @@ from django.urls import reverse
 from cms.shared.undo import from_tags
 from dealsite.data import keys, table
 from dealsite.data.catalogue import attention, deals, drafts, featured, featured_plans, featured_versions
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import audit, links, pending_edits
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
@@ -160,7 +161,7 @@ def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, s
         pending_edits.keep(
             one, kept, brand_name="Nordlicht", base=1, seen="{}", before=None, by=EDITOR, now=NOW
         )
-    deals.delete(gone, by=EDITOR, now=NOW)
+    deleting.delete(gone, by=EDITOR, now=NOW)
     search_index()
     html = editor.get(HOME).content.decode()
     assert shown(html)["unpublished"] == ["Better Lamp"]
@@ -248,10 +249,10 @@ def test_a_draft_says_what_it_still_lacks(editor, search_index):
 
 
 def test_what_was_put_right_is_gone_although_the_index_lags(editor, troubles):
-    deals.delete(troubles["pictures"], by=EDITOR, now=NOW)
+    deleting.delete(troubles["pictures"], by=EDITOR, now=NOW)
     deal = deals.get(troubles["ending"].id)
     longer = replace(deal.content, expires_at=NOW + 9 * DAY)
-    deals.edit(deal, longer, version=1, brand=make_brand(), by=EDITOR, now=NOW)
+    editing.edit(deal, longer, version=1, brand=make_brand(), by=EDITOR, now=NOW)
     html = editor.get(HOME).content.decode()
     assert not {"pictures", "ending"} & shown(html).keys()
 
@@ -308,7 +309,7 @@ def test_a_second_click_changes_nothing(editor, troubles):
 def test_a_deal_that_somebody_changed_keeps_its_end(editor, troubles):
     deal = troubles["ending"]
     dearer = replace(deal.content, price=Decimal("80"))
-    deals.edit(deal, dearer, version=1, brand=make_brand(), by="oscar", now=NOW)
+    editing.edit(deal, dearer, version=1, brand=make_brand(), by="oscar", now=NOW)
     response = editor.post(
         reverse("cms_change_end", args=[deal.id]), {"ends_at": iso(NOW + 2 * DAY), "version": "1"}
     )
@@ -454,7 +455,7 @@ def test_words_come_back_where_another_editor_was_faster_by_a_moment_or_the_bran
     address, sent = reverse("cms_describe_deal", args=[deal.id]), {"alt": "A lamp", "version": "1"}
     for error in (errors.VersionConflict("x"), errors.NotFound("There is no such brand.")):
         with monkeypatch.context() as faster:
-            faster.setattr(deals, "edit", _raising(error))
+            faster.setattr(editing, "edit", _raising(error))
             page = editor.post(address, sent)
         assert (page.status_code, page.context["alt"]) == (error.status, "A lamp")
 

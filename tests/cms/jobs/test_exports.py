@@ -15,9 +15,10 @@ from cms.jobs import exports as views
 from cms.lists import attention as shown
 from cms.lists import deal_list
 from dealsite.data.catalogue import deals, drafts, featured, featured_plans
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import reading
+from dealsite.data.commerce.order import fulfilment, order_record
 from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
@@ -250,10 +251,10 @@ def test_what_was_put_right_is_not_in_the_file_though_search_lags(editor, search
     left, gone = make_deal(title="Left"), make_deal(title="Gone")
     fixed = make_deal(title="Fixed", stock=0)
     search_index()
-    deals.delete(gone, by=EDITOR, now=NOW)
+    deleting.delete(gone, by=EDITOR, now=NOW)
     stored = deals.get(fixed.id)
     content = replace(stored.content, stock=5)
-    deals.edit(stored, content, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
+    editing.edit(stored, content, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
     assert written(editor, "attention/sold-out/") == []
     titles = [row["title"] for row in written(editor, "attention/pictures/")]
     assert sorted(titles) == ["Fixed", left.content.title]
@@ -270,7 +271,7 @@ def test_all_of_the_trash_is_a_file(editor, monkeypatch):
     monkeypatch.setattr(trash, "PAGE_SIZE", 2)
     made = [make_deal(title=f"=Deal {n}") for n in range(5)]
     for n, deal in enumerate(made):
-        deals.delete(deal, by="eve", now=NOW - n * SECOND)
+        deleting.delete(deal, by="eve", now=NOW - n * SECOND)
     drafts.delete(make_draft(title="Half done"), by="oscar", now=NOW - DAY)
     found = written(editor, "trash/")
     assert [row["id"] for row in found[:-1]] == [deal.id for deal in made]
@@ -335,7 +336,7 @@ def test_who_has_a_deal_is_a_file_for_the_back_office(office, monkeypatch):
     put_in_cart("early", deal, now=NOW - DAY)
     put_in_cart("later", deal, saved=True)
     bought = make_order("dan", deal)
-    monkeypatch.setattr(reading, "TOTALLED", 3)  # what one query reads
+    monkeypatch.setattr(orders, "TOTALLED", 3)  # what one query reads
     address = f"deals/{deal.id}/holders/"
     found = written(office, address)
     assert [row["user_name"] for row in found] == [*(f"shopper{n}" for n in range(7)), "early"]
@@ -409,8 +410,8 @@ def three():
     made = [
         make_order(name, deal, now=NOW - days * DAY) for days, name in ((1, "ada"), (2, "bob"), (3, "cyd"))
     ]
-    measured(orders.ship)("bob", made[1].id, tracking="XY 1", by="olga", now=NOW)
-    orders.cancel("cyd", made[2].id, by="cyd", now=NOW)
+    measured(fulfilment.ship)("bob", made[1].id, tracking="XY 1", by="olga", now=NOW)
+    fulfilment.cancel("cyd", made[2].id, by="cyd", now=NOW)
     return made
 
 
@@ -446,7 +447,7 @@ def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
 
 
 def test_a_file_holds_the_orders_of_all_states_of_some_days_as_they_were_placed(office, three, monkeypatch):
-    monkeypatch.setattr(reading, "SCANNED", 2)
+    monkeypatch.setattr(orders, "SCANNED", 2)
     found = rows(of_days(office, "2026-11-01", "2026-11-21"))
     assert [row["Order"] for row in found] == [three[2].id, three[1].id, three[0].id]
     for first, last, names in (("2026-11-19", "2026-11-19", ["bob"]), ("2026-11-21", "2026-11-21", [])):
@@ -486,7 +487,7 @@ def test_days_that_are_none_are_refused(office, path, first, last, words):
 
 def test_what_people_type_is_no_formula_and_keeps_every_letter(office):
     typed = {"name": '=HYPERLINK("https://evil.example","x")', "extra": "@x", "city": "京都 “Ž”"}
-    make_order("ada", address=orders.Address(**(ADDRESS.as_item() | typed)))
+    make_order("ada", address=order_record.Address(**(ADDRESS.as_item() | typed)))
     (row,) = written(office, "orders/")
     assert row["Name"] == '\'=HYPERLINK("https://evil.example","x")'
     assert (row["Extra"], row["City"]) == ("'@x", "京都 “Ž”")
@@ -592,7 +593,7 @@ def test_a_list_with_more_rows_than_anybody_waits_for_is_written_by_a_job(editor
 def test_a_list_that_takes_longer_than_anybody_waits_is_written_by_a_job(office, monkeypatch):
     seconds = iter([0.0, 0.5, 1.5])
     monkeypatch.setattr(views, "monotonic", lambda: next(seconds))
-    monkeypatch.setattr(reading, "SCANNED", 1)
+    monkeypatch.setattr(orders, "SCANNED", 1)
     for n in range(3):  # the rows that are read hold none of the orders
         make_order(f"shopper{n}", now=NOW - n * SECOND)
     assert of_days(office, "2026-10-01", "2026-10-02")["Location"] == "/cms/jobs/"
@@ -710,7 +711,7 @@ def test_every_list_has_its_button_with_the_filters_that_are_set(admin, search_i
     feature("front", over)
     page, listed = featured.get("front"), [FeaturedEntry(deal.id, "x")]
     featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
-    deals.delete(bare, by="eve", now=NOW)
+    deleting.delete(bare, by="eve", now=NOW)
     import_files.upload_file(new_ulid(NOW))
     put_in_cart("ada", deal, saved=True)
     make_order("ada", make_deal())

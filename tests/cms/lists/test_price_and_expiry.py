@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from cms.lists.list_address import list_query
 from dealsite.data.catalogue import brands, deals, drafts, prices
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit
 from dealsite.data.table import errors
@@ -49,7 +50,7 @@ def change(browser: Any, stored: Any, *, headers: Any = HTMX, **typed: str) -> A
 
 def edit(deal: Deal, **content: Any) -> Deal:
     deal = deals.get(deal.id)
-    return deals.edit(
+    return editing.edit(
         deal,
         replace(deal.content, **content),
         version=deal.version,
@@ -94,9 +95,9 @@ def test_without_script_what_was_typed_is_kept_while_the_table_is_away(editor, m
     stored = make()
     module = deals if isinstance(stored, Deal) else drafts
     sent = opened(editor, stored) | {"price": "9.50", "back": "?state=live"}
-    name = "get" if where == "read" else "edit" if module is deals else "save"
+    saving = (editing, "edit") if module is deals else (drafts, "save")
     with monkeypatch.context() as away:
-        away.setattr(module, name, _unavailable)
+        away.setattr(*((module, "get") if where == "read" else saving), _unavailable)
         page = editor.post(terms(stored), sent)
         part = editor.post(terms(stored), sent, headers=HTMX)
     assert (page.status_code, part.status_code) == (503, 503)
@@ -184,15 +185,15 @@ def test_a_field_that_both_changed_shows_both_and_asks(editor, choice, price):
 def test_who_saves_between_reading_and_writing_is_noticed(editor, monkeypatch):
     deal = make_deal()
     sent = opened(editor, deal) | {"price": "69.90"}
-    real, meanwhile = deals.edit, [lambda: edit(deal, price=Decimal("75.00"))]
+    real, meanwhile = editing.edit, [lambda: edit(deal, price=Decimal("75.00"))]
 
     def late(*arguments, **options):
         if meanwhile:
-            monkeypatch.setattr(deals, "edit", real)
+            monkeypatch.setattr(editing, "edit", real)
             meanwhile.pop()()
         return real(*arguments, **options)
 
-    monkeypatch.setattr(deals, "edit", late)
+    monkeypatch.setattr(editing, "edit", late)
     assert editor.post(terms(deal), sent, headers=HTMX).status_code == 409
     assert deals.get(deal.id).content.price == Decimal("75.00")
 

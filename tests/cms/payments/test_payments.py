@@ -13,7 +13,7 @@ from cms.payments import payments as payment_pages
 from cms.payments.payments import address_of
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_lists
+from dealsite.data.commerce.payment import charging, payment_lists, payment_record
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
@@ -199,7 +199,7 @@ def test_the_payments_of_an_account_are_found(office, paid):
 
 @pytest.mark.parametrize("account", ["Müller & Söhne / 7", "<b>", "../..", "a?b=c", "x" * 120])
 def test_an_account_of_any_name_can_be_looked_at(office, account):
-    made = payments.Payment(
+    made = payment_record.Payment(
         id=new_ulid(NOW), account=account, amount=owe()[0].amount, due_at=NOW, next_at=NOW
     )
     table.write(payments.insert_write(made))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import attention, deals, drafts, featured
+from dealsite.data.catalogue import attention, drafts, featured
+from dealsite.data.catalogue.deal import editing, publishing
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import links
 from tests.builders import (
@@ -42,7 +43,7 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
 def test_a_published_draft_is_none_any_more():
     draft, content = make_draft(title="Ready"), make_content()
     make_category(content.category)
-    measured(deals.publish)(
+    measured(publishing.publish)(
         content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft
     )
     assert drafts.get(draft.id).published_as
@@ -51,7 +52,7 @@ def test_a_published_draft_is_none_any_more():
 
 def test_a_deal_is_as_the_table_has_it_now():
     deal = make_deal(expires_at=NOW + HOUR)
-    deals.expire_now(deal, by=EDITOR, now=NOW)
+    editing.expire_now(deal, by=EDITOR, now=NOW)
     assert attention.look([deal.id], []).deals[deal.id].content.expires_at == NOW
 
 

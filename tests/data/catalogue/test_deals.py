@@ -11,6 +11,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, lists, renditions
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.catalogue.deal.stock import mark_writes
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, ids
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 def edit(deal, *, brand="Nordlicht", by=EDITOR, now=NOW, **changes):
     content = replace(deal.content, **changes)
-    return deals.edit(deal, content, version=deal.version, brand=make_brand(brand), by=by, now=now)
+    return editing.edit(deal, content, version=deal.version, brand=make_brand(brand), by=by, now=now)
 
 
 def feature(page_id, *featured_deals):
@@ -115,7 +116,7 @@ def test_publishing_is_strict(field, change):
     make_category("peripherals-networking")
     content = make_content(**change)
     with pytest.raises(errors.Invalid) as invalid:
-        deals.publish(content, deal_id=make_id(), brand=brand, by=EDITOR, now=NOW)
+        publishing.publish(content, deal_id=make_id(), brand=brand, by=EDITOR, now=NOW)
     assert list(invalid.value.fields) == [field]
 
 
@@ -123,7 +124,7 @@ def test_a_deal_of_a_brand_that_does_not_exist_is_not_published():
     make_category("peripherals-networking")
     deal_id = make_id()
     with pytest.raises(errors.NotFound):
-        deals.publish(
+        publishing.publish(
             make_content(), deal_id=deal_id, brand=brands.Brand("nordlicht", "Nordlicht"), by=EDITOR, now=NOW
         )
     with pytest.raises(errors.NotFound):
@@ -134,7 +135,7 @@ def test_a_deal_published_with_an_old_brand_name_gets_the_new_one():
     brand = make_brand()
     make_category("peripherals-networking")
     brands.edit(brand, name="Aurora", description="", logo=None, by=EDITOR, now=NOW)
-    deal = deals.publish(make_content(), deal_id=make_id(), brand=brand, by=EDITOR, now=NOW)
+    deal = publishing.publish(make_content(), deal_id=make_id(), brand=brand, by=EDITOR, now=NOW)
     assert deal.card.brand_name == "Aurora"
     assert deals.get(deal.id).card.brand_name == "Aurora"
 
@@ -214,7 +215,7 @@ def test_a_move_takes_the_deal_from_one_feed_to_the_other(wait_for_indexes):
     make_category("toys-hobbies")
     aurora = make_brand("Aurora")
     content = replace(deal.content, brand="aurora", category="toys-hobbies")
-    moved = measured(deals.edit)(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
+    moved = measured(editing.edit)(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert feeds.brand_page("nordlicht", now=NOW)[1].cards == []
     assert feeds.brand_page("aurora", now=NOW)[1].cards == [moved.card]
@@ -244,7 +245,7 @@ def test_an_edit_of_a_form_loaded_before_the_deal_was_featured_is_no_conflict():
 
 def test_editing_a_deleted_deal_is_not_found():
     deal = make_deal()
-    deals.delete(deal, by=EDITOR, now=NOW)
+    deleting.delete(deal, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
         edit(deal, title="New")
 
@@ -258,22 +259,22 @@ def test_an_edit_is_as_strict_as_publishing():
 
 def test_expiring_a_deal_ends_it_now_and_once(wait_for_indexes):
     deal = make_deal()
-    ended = measured(deals.expire_now)(deal, by=EDITOR, now=NOW)
+    ended = measured(editing.expire_now)(deal, by=EDITOR, now=NOW)
     assert ended.content.expires_at == NOW
     assert deals.get(deal.id).card.state(NOW) == "expired"
-    assert deals.expire_now(ended, by=EDITOR, now=NOW + HOUR).content.expires_at == NOW
+    assert editing.expire_now(ended, by=EDITOR, now=NOW + HOUR).content.expires_at == NOW
 
 
 def test_a_scheduled_deal_cannot_be_ended():
     deal = make_deal(live_at=NOW + HOUR)
     with pytest.raises(errors.Conflict):
-        deals.expire_now(deal, by=EDITOR, now=NOW)
+        editing.expire_now(deal, by=EDITOR, now=NOW)
 
 
 def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
     deal = make_deal(expires_at=NOW + DAY)
     feature("front", deal)
-    deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     with pytest.raises(errors.NotFound):
         deals.get(deal.id)
@@ -286,18 +287,18 @@ def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
 
 def test_deleting_twice_is_harmless():
     deal, other = make_deal(), make_deal()
-    deals.delete(deal, by=EDITOR, now=NOW)
-    deals.delete(deal, by=EDITOR, now=NOW)
+    deleting.delete(deal, by=EDITOR, now=NOW)
+    deleting.delete(deal, by=EDITOR, now=NOW)
     assert brands.get_with_counts("nordlicht").deals == 1
     assert deals.get(other.id) == other
 
 
 def test_a_day_is_listed_while_it_holds_a_deal(wait_for_indexes):
     one, other = make_deal(), make_deal()
-    measured(deals.delete)(one, by=EDITOR, now=NOW)
+    measured(deleting.delete)(one, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert feeds.all_days() == ["2026-11-21"]
-    deals.delete(other, by=EDITOR, now=NOW)
+    deleting.delete(other, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert feeds.all_days() == []
     make_deal()
@@ -314,7 +315,7 @@ def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alon
     feature("front", other, deal)
     deal = deals.get(deal.id)
     new_id = make_id(to)
-    moved = deals.reschedule(deal, to, new_id=new_id, by=EDITOR, now=NOW)
+    moved = rescheduling.reschedule(deal, to, new_id=new_id, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert moved.id == new_id
     assert moved.live_at == to
@@ -331,26 +332,26 @@ def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alon
 def test_rescheduling_twice_at_once_ends_at_one_deal():
     deal = make_deal(live_at=NOW + HOUR)
     new_id = make_id(NOW + DAY)
-    first = deals.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW)
-    assert deals.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW) == first
+    first = rescheduling.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW)
+    assert rescheduling.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW) == first
 
 
 def test_a_live_deal_keeps_its_time():
     deal = make_deal()
     with pytest.raises(errors.Conflict):
-        deals.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
+        rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
 
 
 def test_a_deal_is_not_rescheduled_beyond_its_expiry():
     deal = make_deal(live_at=NOW + HOUR, expires_at=NOW + DAY)
     with pytest.raises(errors.Invalid):
-        deals.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
+        rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
 
 
 def test_a_new_id_must_be_minted_for_the_new_time():
     deal = make_deal(live_at=NOW + HOUR)
     with pytest.raises(ValueError, match="minted"):
-        deals.reschedule(deal, NOW + DAY, new_id=make_id(NOW + HOUR), by=EDITOR, now=NOW)
+        rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + HOUR), by=EDITOR, now=NOW)
 
 
 def test_many_deals_are_published_at_once_with_their_counters_summed():
@@ -360,7 +361,7 @@ def test_many_deals_are_published_at_once_with_their_counters_summed():
         (make_id(NOW - HOUR - n * timedelta(minutes=1)), make_content(title=f"Deal {n}"), brand)
         for n in range(20)
     ]
-    measured(deals.publish_many)(new, by=EDITOR, now=NOW)
+    measured(publishing.publish_many)(new, by=EDITOR, now=NOW)
     assert {
         deal.content.title for deal in measured(deals.get_many)(deal_id for deal_id, _, _ in new).values()
     } == {f"Deal {n}" for n in range(20)}
@@ -371,10 +372,10 @@ def test_many_deals_are_published_all_or_none():
     brand, deal = make_brand(), make_deal()
     new = [(make_id(), make_content(), brand), (deal.id, make_content(), brand)]
     with pytest.raises(errors.AlreadyExists):
-        deals.publish_many(new, by=EDITOR, now=NOW)
+        publishing.publish_many(new, by=EDITOR, now=NOW)
     assert brands.get_with_counts("nordlicht").deals == 1
     with pytest.raises(errors.TooLarge):
-        deals.publish_many([(make_id(), make_content(), brand) for _ in range(60)], by=EDITOR, now=NOW)
+        publishing.publish_many([(make_id(), make_content(), brand) for _ in range(60)], by=EDITOR, now=NOW)
     assert brands.get_with_counts("nordlicht").deals == 1
 
 
@@ -418,7 +419,7 @@ def test_an_edit_that_leaves_the_stock_alone_puts_nothing_back_that_sold_meanwhi
 def test_a_new_stock_is_refused_when_pieces_sold_meanwhile():
     deal = make_deal(stock=2)
     sell(deal, 1)
-    with pytest.raises(deals.StockChanged) as refused:
+    with pytest.raises(editing.StockChanged) as refused:
         edit(deal, stock=5)
     assert refused.value.stock == 1
     assert measured(deals.get)(deal.id).stock == 1

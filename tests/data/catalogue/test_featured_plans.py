@@ -10,7 +10,8 @@ import pytest
 from django.conf import settings
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, featured, featured_plans, featured_versions
+from dealsite.data.catalogue import featured, featured_plans, featured_versions
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
@@ -149,7 +150,7 @@ def test_deals_that_expired_or_were_deleted_are_left_out_and_noted(work):
         make_deal(title="Gone"),
     )
     planned = plan(expired, deleted, good)
-    deals.delete(deleted, by=EDITOR, now=NOW)
+    deleting.delete(deleted, by=EDITOR, now=NOW)
     work(SOON)
     assert featured.get("front").ids == [good.id]
     assert measured(featured_plans.get)(planned.id).left_out == ("Over", "Gone")

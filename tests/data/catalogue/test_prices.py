@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, prices
 from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.deal import editing, publishing, rescheduling
 from dealsite.data.catalogue.prices import LowestPrice, Price
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Delete, Update
@@ -23,7 +24,7 @@ NORDLICHT = Brand("nordlicht", "Nordlicht")
 
 def reprice(deal: deals.Deal, price: str, was_price: str | None = "119.00", *, now=NOW) -> deals.Deal:
     content = make_content(price=Decimal(price), was_price=Decimal(was_price) if was_price else None)
-    return deals.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
+    return editing.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
 
 
 def kept(deal_id: str) -> list[tuple]:
@@ -49,7 +50,7 @@ def test_each_change_of_a_price_is_kept_and_nothing_else_is():
     deal = make_deal()
     deal = reprice(deal, "69.90")
     deal = reprice(deal, "69.90", "99.00", now=NOW + HOUR)
-    deal = deals.edit(
+    deal = editing.edit(
         deal,
         make_content(title="Other", price=Decimal("69.90"), was_price=Decimal("99.00")),
         version=deal.version,
@@ -57,7 +58,7 @@ def test_each_change_of_a_price_is_kept_and_nothing_else_is():
         by=EDITOR,
         now=NOW + 2 * HOUR,
     )
-    deals.expire_now(deal, by=EDITOR, now=NOW + 3 * HOUR)
+    editing.expire_now(deal, by=EDITOR, now=NOW + 3 * HOUR)
     assert kept(deal.id) == [
         (deal.live_at, "79.90", "119.00"),
         (NOW, "69.90", "119.00"),
@@ -77,7 +78,7 @@ def test_a_price_that_nobody_was_offered_is_not_kept():
     deal = reprice(deal, "69.90")
     assert kept(deal.id) == [(NOW + DAY, "69.90", "119.00")]
     new_id = make_id(NOW + 2 * DAY)
-    deals.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     assert kept(deal.id) == []
     assert kept(new_id) == [(NOW + 2 * DAY, "69.90", "119.00")]
 
@@ -95,7 +96,7 @@ def test_an_edit_that_loses_a_conflict_keeps_no_price():
 def test_several_deals_at_once_keep_theirs():
     make_category("peripherals-networking")
     brand, ids = make_brand(), [make_id(), make_id()]
-    deals.publish_many([(one, make_content(), brand) for one in ids], by=EDITOR, now=NOW)
+    publishing.publish_many([(one, make_content(), brand) for one in ids], by=EDITOR, now=NOW)
     assert [len(kept(one)) for one in ids] == [1, 1]
 
 

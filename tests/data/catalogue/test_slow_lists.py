@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import deal_lists, deals, feeds, lists
+from dealsite.data.catalogue import deal_lists, feeds, lists
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.lists import FILTERED_QUERIES
 from dealsite.data.table.paging import to_end
@@ -41,7 +42,7 @@ def a_deal_a_day(fresh_table: None) -> None:
         content = make_content(expires_at=at + (day % 40) * DAY + HOUR if day % 3 == 0 else None)
         new.append((make_id(at - HOUR), content, brand))
     for first in range(0, len(new), 10):
-        deals.publish_many(new[first : first + 10], by=EDITOR, now=NOW)
+        publishing.publish_many(new[first : first + 10], by=EDITOR, now=NOW)
 
 
 @pytest.mark.budget
@@ -126,7 +127,7 @@ def test_many_rows_of_one_bucket_are_read_in_two_calls(monkeypatch: Any):
     make_category(CATEGORY)
     brand = make_brand()
     new = [(make_id(NOW - n * HOUR), make_content(), brand) for n in range(26)]
-    deals.publish_many(new, by=EDITOR, now=NOW)
+    publishing.publish_many(new, by=EDITOR, now=NOW)
     monkeypatch.setattr(lists, "FILTERED_ROWS", 5)
     monkeypatch.setattr(lists, "FILTERED_ROWS_A_PAGE", 25)
     slow = SlowTable(monkeypatch)

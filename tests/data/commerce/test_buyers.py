@@ -10,10 +10,10 @@ import pytest
 
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.order.order_record import Address
 from dealsite.data.commerce.order.saved_details import Buyer, PaymentCard
-from dealsite.data.commerce.orders import Address
 from dealsite.data.commerce.payment import charging as running
-from dealsite.data.commerce.payment import payment_actions
+from dealsite.data.commerce.payment import payment_actions, payment_record
 from dealsite.data.jobs import jobs
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import NotFound
@@ -35,7 +35,7 @@ def save(card: PaymentCard = CARD) -> jobs.Job:
     return jobs.get(job_id)
 
 
-def methods(some: list[payments.Payment]) -> list[str]:
+def methods(some: list[payment_record.Payment]) -> list[str]:
     return [found.method for found in payments.of_order("ann", [payment.ref for payment in some])]
 
 

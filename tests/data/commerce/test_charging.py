@@ -13,6 +13,7 @@ from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_actions, payment_totals
 from dealsite.data.commerce.payment.charging import LEASE, RETRY_AFTER
+from dealsite.data.entities.payments import CANCELLED, FAILED, PENDING, PROCESSED, REFUNDED
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -55,7 +56,7 @@ def test_what_is_due_is_charged_and_recorded(wait_for_indexes):
     assert run(gateway) == Counter(processed=1)
     paid = read(first)
     assert (paid.status, paid.transaction_id, paid.processed_at) == (
-        payments.PROCESSED,
+        PROCESSED,
         f"txn-{first.id}-0",
         SOON,
     )
@@ -74,7 +75,7 @@ def test_what_is_declined_is_tried_again_by_plan_and_given_up_at_last(wait_for_i
         wait_for_indexes()
         assert run(gateway, now) == Counter(failed=1)
         failed = read(payment)
-        assert (failed.status, failed.tries, failed.next_at) == (payments.FAILED, number, now + wait)
+        assert (failed.status, failed.tries, failed.next_at) == (FAILED, number, now + wait)
         assert (failed.reason, failed.final) == ("Your card was declined.", False)
         wait_for_indexes()
         assert run(gateway, now + wait - timedelta(seconds=1)) == Counter()
@@ -96,7 +97,7 @@ def test_a_card_that_works_at_the_second_try_pays(wait_for_indexes):
     wait_for_indexes()
     assert run(gateway, SOON + RETRY_AFTER[0]) == Counter(processed=1)
     paid = read(payment)
-    assert (paid.status, paid.reason, paid.tries) == (payments.PROCESSED, "", 1)
+    assert (paid.status, paid.reason, paid.tries) == (PROCESSED, "", 1)
     assert counted() == {"processed": (1, Decimal("90.00"))}
 
 
@@ -108,7 +109,7 @@ def test_without_an_answer_a_payment_waits_for_its_lease_and_is_asked_again_unde
     gateway = Ledger(what)
     wait_for_indexes()
     assert run(gateway) == Counter(unknown=1)
-    assert read(payment).status == payments.PENDING
+    assert read(payment).status == PENDING
     wait_for_indexes()
     assert run(gateway, SOON + LEASE - timedelta(seconds=1)) == Counter()
     assert run(gateway, SOON + LEASE) == Counter(processed=1)
@@ -163,7 +164,7 @@ def test_several_runners_charge_each_payment_once(wait_for_indexes, monkeypatch)
     at_once(*[partial(run, gateway)] * 3)
     assert gateway.charged == {payment.id: 1 for payment in made}
     assert len(gateway.asked) == len(made)
-    assert {read(payment).status for payment in made} == {payments.PROCESSED}
+    assert {read(payment).status for payment in made} == {PROCESSED}
     assert counted() == {"processed": (8, Decimal("720.00"))}
 
 
@@ -178,7 +179,7 @@ def test_an_answer_that_comes_after_the_lease_is_recorded_once(wait_for_indexes)
     quick = charging.claim(row, now=SOON + LEASE)
     outcomes = [charging.charge(one, gateway, currency="EUR", now=SOON) for one in (slow, quick)]
     assert outcomes[0] == outcomes[1]
-    assert measured(charging.record)(quick, outcomes[1], now=SOON + LEASE).status == payments.PROCESSED
+    assert measured(charging.record)(quick, outcomes[1], now=SOON + LEASE).status == PROCESSED
     assert charging.record(slow, outcomes[0], now=SOON + 2 * LEASE) is None
     assert gateway.charged == {payment.id: 1}
     assert read(payment).processed_at == SOON + LEASE
@@ -194,8 +195,8 @@ def test_a_late_answer_is_recorded_even_while_another_runner_asks(wait_for_index
     wait_for_indexes()
     (row,) = charging.due(now=SOON + LEASE)
     charging.claim(row, now=SOON + LEASE)
-    assert charging.record(slow, outcome, now=SOON + LEASE).status == payments.PROCESSED
-    assert read(payment).status == payments.PROCESSED
+    assert charging.record(slow, outcome, now=SOON + LEASE).status == PROCESSED
+    assert read(payment).status == PROCESSED
 
 
 @pytest.mark.parametrize(
@@ -231,9 +232,9 @@ def test_a_transaction_id_is_one_payments_own(wait_for_indexes):
     wait_for_indexes()
     rows = {row["card"]["id"]: row for row in charging.due(now=SOON)}
     first, second = (charging.claim(rows[payment.id], now=SOON) for payment in (one, other))
-    assert charging.record(first, ChargeResult("txn-1"), now=SOON).status == payments.PROCESSED
+    assert charging.record(first, ChargeResult("txn-1"), now=SOON).status == PROCESSED
     after = charging.record(second, ChargeResult("txn-1"), now=SOON)
-    assert (after.status, after.transaction_id) == (payments.CANCELLED, "")
+    assert (after.status, after.transaction_id) == (CANCELLED, "")
     assert "processed before" in read(other).reason
 
 
@@ -280,11 +281,11 @@ def test_cancel_and_claim_at_once_leave_one_winner(wait_for_indexes):
     claimed, cancelled = at_once(partial(charging.claim, row, now=SOON), partial(cancel, made))
     payment = read(made[0])
     if claimed is None:
-        assert payment.status == payments.CANCELLED
+        assert payment.status == CANCELLED
     elif isinstance(cancelled, errors.Conflict):
-        assert (payment.status, payment.refund) == (payments.PENDING, None)
+        assert (payment.status, payment.refund) == (PENDING, None)
     else:
-        assert payment.status == payments.PENDING
+        assert payment.status == PENDING
         assert payment.refund is not None
 
 
@@ -311,8 +312,8 @@ def test_a_payment_can_be_paid_early_from_another_card(wait_for_indexes):
     wait_for_indexes()
     gateway = Ledger()
     assert run(gateway) == Counter(processed=2)
-    assert read(second).status == payments.PROCESSED
-    assert act(payment_actions.pay_early, second).status == payments.PROCESSED
+    assert read(second).status == PROCESSED
+    assert act(payment_actions.pay_early, second).status == PROCESSED
     assert counted(second.due_at.date()) == {"processed": (1, Decimal("30.00"))}
 
 
@@ -347,7 +348,7 @@ def test_a_payment_can_be_cancelled_and_refunded_with_a_reason(wait_for_indexes)
     work(SOON, gateway)
     assert [read(payment).status for payment in (first, second)] == ["REFUNDED", "CANCELLED"]
     assert gateway.refunded == {f"txn-{first.id}-0": 1}
-    assert act(payment_actions.refund, first, reason="Broken").status == payments.REFUNDED
+    assert act(payment_actions.refund, first, reason="Broken").status == REFUNDED
 
 
 @pytest.mark.parametrize(
@@ -423,6 +424,6 @@ def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(wait_for_inde
     job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": [payment.ref | {"account": "ann"}]})
     with pytest.raises(errors.DataError, match="The bank said no"):
         charging.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")
-    assert read(payment).status == payments.PROCESSED
+    assert read(payment).status == PROCESSED
     measured(charging.refund_payments)(job, SOON, gateway=gateway, currency="EUR")
-    assert read(payment).status == payments.REFUNDED
+    assert read(payment).status == REFUNDED

@@ -12,11 +12,16 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, featured
 from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.carts import CartChanged
+from dealsite.data.commerce.order import checkout, fulfilment, order_record
 from dealsite.data.commerce.order.saved_details import buyer
-from dealsite.data.commerce.payment.order_payments import change_write
+from dealsite.data.commerce.payment import payment_record
 from dealsite.data.commerce.payment.payment_totals import changes, writes
+from dealsite.data.commerce.payments import change_write
 from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, PLACED, PLANS, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.payments import PROCESSED, SCHEDULED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, messages, profiles, users
@@ -52,11 +57,11 @@ def _shoppers(whole_table) -> None:
     make_user("bob")
 
 
-def refused(form: orders.Purchase, *, now=NOW) -> None:
+def refused(form: checkout.Purchase, *, now=NOW) -> None:
     """Nothing of a form is bought."""
     before = (held(ANN, now=now), carts.read(ANN, now=now).version)
     with pytest.raises(CartChanged):
-        orders.place(form, now=now)
+        checkout.place(form, now=now)
     assert (held(ANN, now=now), carts.read(ANN, now=now).version) == before
     assert orders.of_user("ann").orders == []
     with pytest.raises(errors.NotFound):
@@ -75,26 +80,26 @@ def test_what_was_in_the_cart_is_bought():
     lamp, desk, later = make_deals(3)
     add(ANN, later)
     (line,) = carts.read(ANN, now=NOW).active
-    carts.move(ANN, line.ref, carts.SAVED, now=NOW)
+    changing.move(ANN, line.ref, SAVED, now=NOW)
     fill(ANN, [lamp, desk], 2)
     form = purchase()
-    order = measured(orders.place)(form, now=NOW + HOUR)
+    order = measured(checkout.place)(form, now=NOW + HOUR)
     assert order == orders.get("ann", form.order_id)
     assert (order.id, order.username, order.status, order.total, order.version) == (
         form.order_id,
         "ann",
-        orders.PLACED,
+        PLACED,
         Decimal("319.60"),
         1,
     )
     assert (order.card.pieces, order.card.lines, order.card.plan, order.card.name) == (4, 2, 1, "Ann Ash")
     assert (order.placed_at, order.address, order.email) == (NOW + HOUR, ADDRESS, "ann@example.org")
-    assert order.timeline == (orders.Event(orders.PLACED, NOW + HOUR, "ann"),)
+    assert order.timeline == (order_record.Event(PLACED, NOW + HOUR, "ann"),)
     assert bought(order) == {lamp.id: 2, desk.id: 2}
-    assert held(ANN) == {later.id: (carts.SAVED, 1)}
+    assert held(ANN) == {later.id: (SAVED, 1)}
     lines = orders.lines_of(order)
     assert {(line.status, line.at, line.order, line.price) for line in lines} == {
-        (carts.PURCHASED, NOW + HOUR, order.id, Decimal("79.90"))
+        (PURCHASED, NOW + HOUR, order.id, Decimal("79.90"))
     }
 
 
@@ -119,7 +124,7 @@ def test_whoever_ordered_is_told_and_the_log_knows(wait_for_indexes):
 
 
 def test_the_address_is_kept_for_the_next_time():
-    assert buyer("ann").address == orders.Address()
+    assert buyer("ann").address == order_record.Address()
     buy("ann", make_deal(), address=replace(ADDRESS, street="  2 \n Low   Street ", extra="\u202e"))
     assert buyer("ann").address == replace(ADDRESS, street="2 Low Street")
     profile = profiles.get("ann")
@@ -127,32 +132,32 @@ def test_the_address_is_kept_for_the_next_time():
     assert buyer("ann").address.street == "2 Low Street"
 
 
-@pytest.mark.parametrize("plan", payments.PLANS)
+@pytest.mark.parametrize("plan", PLANS)
 def test_instalments_come_to_the_total(plan):
     order = buy("ann", make_deal(price=Decimal("100.01"), was_price=None), plan=plan)
     paid = payments.of_order("ann", order.payments)
     assert len(paid) == plan
     assert sum(payment.amount for payment in paid) == order.total == Decimal("100.01")
     assert {(payment.order, payment.account, payment.method, payment.status) for payment in paid} == {
-        (order.id, "ann", "tok_visa", payments.SCHEDULED)
+        (order.id, "ann", "tok_visa", SCHEDULED)
     }
 
 
 def test_what_is_free_is_ordered_without_instalments():
     order = buy("ann", make_deal(price=Decimal("0.00"), was_price=None))
     assert (order.total, order.payments) == (Decimal("0.00"), ())
-    assert orders.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == orders.CANCELLED
+    assert fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == CANCELLED
 
 
 def test_a_form_sent_twice_makes_one_order():
     deal = make_deal(stock=5)
     add(ANN, deal, 2)
     form = purchase()
-    first = orders.place(form, now=NOW)
-    assert orders.place(form, now=NOW + HOUR) == first
+    first = checkout.place(form, now=NOW)
+    assert checkout.place(form, now=NOW + HOUR) == first
     add(ANN, deal, 2, now=NOW + HOUR)
-    assert orders.place(form, now=NOW + HOUR) == first
-    assert (stock(deal), held(ANN)) == (3, {deal.id: (carts.ACTIVE, 2)})
+    assert checkout.place(form, now=NOW + HOUR) == first
+    assert (stock(deal), held(ANN)) == (3, {deal.id: (ACTIVE, 2)})
     assert [card.id for card in orders.of_user("ann").orders] == [first.id]
 
 
@@ -160,8 +165,8 @@ def test_an_order_is_never_written_over_by_another_of_its_id():
     deal, other = make_deals(2, stock=5)
     first = buy("ann", deal)
     add(ANN, other)
-    assert orders.place(purchase(order_id=first.id), now=NOW + HOUR) == first
-    assert (stock(other), held(ANN), bought(first)) == (5, {other.id: (carts.ACTIVE, 1)}, {deal.id: 1})
+    assert checkout.place(purchase(order_id=first.id), now=NOW + HOUR) == first
+    assert (stock(other), held(ANN), bought(first)) == (5, {other.id: (ACTIVE, 1)}, {deal.id: 1})
 
 
 def test_an_order_whose_answer_was_lost_is_the_one_that_is_there(monkeypatch):
@@ -177,8 +182,8 @@ def test_an_order_whose_answer_was_lost_is_the_one_that_is_there(monkeypatch):
 
     monkeypatch.setattr(table, "transact", losing)
     with pytest.raises(errors.Unavailable):
-        orders.place(form, now=NOW)
-    assert orders.place(form, now=NOW + HOUR).placed_at == NOW
+        checkout.place(form, now=NOW)
+    assert checkout.place(form, now=NOW + HOUR).placed_at == NOW
     assert stock(deal) == 3
 
 
@@ -265,7 +270,7 @@ def test_stock_whose_counting_begins_or_ends_is_no_hindrance(before, then, left)
     add(ANN, deal, 2)
     form = purchase()
     edit(deal, stock=then)
-    order = orders.place(form, now=NOW)
+    order = checkout.place(form, now=NOW)
     (line,) = orders.lines_of(order)
     assert (stock(deal), line.counted) == (left, left is not None)
 
@@ -280,7 +285,7 @@ def test_the_last_pieces_are_not_bought_when_one_of_them_goes_at_the_last_moment
         tries.append(len(writes))
         if len(tries) == 2:  # both pieces were seen, and are to be marked as the last
             monkeypatch.setattr(table, "transact", real)
-            orders.place(others, now=NOW)
+            checkout.place(others, now=NOW)
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
@@ -295,7 +300,7 @@ def test_the_last_pieces_mark_the_deal_wherever_it_shows():
     assert (stock(deal), sold_out(deal)) == (1, False)
     buy("bob", deal)
     assert (stock(deal), sold_out(deal), sold_out(other)) == (0, True, False)
-    with pytest.raises(carts.CannotAdd, match="sold out"):
+    with pytest.raises(changing.CannotAdd, match="sold out"):
         add(BOB, deal)
 
 
@@ -304,7 +309,7 @@ def test_an_order_of_a_deleted_account_is_refused():
     form = purchase()
     users.delete(users.get("ann"), job_id=make_id(NOW), now=NOW)
     with pytest.raises(errors.Conflict, match="This account was deleted"):
-        orders.place(form, now=NOW)
+        checkout.place(form, now=NOW)
     assert orders.of_user("ann").orders == []
 
 
@@ -316,13 +321,13 @@ def test_an_order_of_a_deleted_account_is_refused():
         ({"plan": -1}, ""),
         ({"address": replace(ADDRESS, street=" \u200b ")}, "street"),
         ({"address": replace(ADDRESS, city="x" * 121)}, "city"),
-        ({"address": orders.Address()}, "name"),
+        ({"address": order_record.Address()}, "name"),
     ],
 )
 def test_a_form_that_cannot_be_is_refused(damage, field):
     add(ANN, make_deal())
     with pytest.raises(errors.Invalid) as invalid:
-        orders.place(replace(purchase(), **damage), now=NOW)
+        checkout.place(replace(purchase(), **damage), now=NOW)
     assert field in invalid.value.fields or not field
     assert len(held(ANN)) == 1
 
@@ -330,9 +335,9 @@ def test_a_form_that_cannot_be_is_refused(damage, field):
 def test_no_instalment_is_below_one():
     add(ANN, make_deal(price=Decimal("2.99"), was_price=None))
     with pytest.raises(errors.Invalid) as invalid:
-        orders.place(purchase(plan=3), now=NOW)
+        checkout.place(purchase(plan=3), now=NOW)
     assert "plan" in invalid.value.fields
-    assert orders.place(purchase(), now=NOW).total == Decimal("2.99")
+    assert checkout.place(purchase(), now=NOW).total == Decimal("2.99")
 
 
 @pytest.mark.budget
@@ -341,15 +346,15 @@ def test_placing_an_order_costs_a_query_and_a_transaction():
     add(ANN, deal)
     form = purchase()
     with table.metered() as meter:
-        orders.place(form, now=NOW)
+        checkout.place(form, now=NOW)
     assert [operation for operation, _ in meter.log] == ["Query", "TransactWriteItems"]
     with table.metered() as meter:
-        orders.place(form, now=NOW)
+        checkout.place(form, now=NOW)
     assert [operation for operation, _ in meter.log] == ["Query", "GetItem"]
     add(ANN, last)
     form = purchase()
     with table.metered() as meter:
-        orders.place(form, now=NOW)
+        checkout.place(form, now=NOW)
     assert [operation for operation, _ in meter.log] == [
         "Query",
         "TransactWriteItems",
@@ -366,23 +371,23 @@ def test_a_cancelled_order_gives_back_all_that_was_bought():
     feature(last)
     order = buy("ann", counted, last, uncounted, quantity=2, plan=3)
     assert (stock(counted), stock(last), sold_out(last)) == (3, 0, True)
-    after = orders.cancel("ann", order.id, by="ann", reason=" I  changed my mind ", now=NOW + HOUR)
+    after = fulfilment.cancel("ann", order.id, by="ann", reason=" I  changed my mind ", now=NOW + HOUR)
     assert after == orders.get("ann", order.id)
-    assert (after.status, after.closed_at) == (orders.CANCELLED, NOW + HOUR)
-    assert after.timeline[-1] == orders.Event(orders.CANCELLED, NOW + HOUR, "ann", "I changed my mind")
+    assert (after.status, after.closed_at) == (CANCELLED, NOW + HOUR)
+    assert after.timeline[-1] == order_record.Event(CANCELLED, NOW + HOUR, "ann", "I changed my mind")
     assert (stock(counted), stock(last), stock(uncounted), sold_out(last)) == (5, 2, None, False)
     lines = orders.lines_of(after)
-    assert {(line.status, line.at) for line in lines} == {(carts.RETURNED, NOW + HOUR)}
+    assert {(line.status, line.at) for line in lines} == {(RETURNED, NOW + HOUR)}
     assert bought(after) == {counted.id: 2, last.id: 2, uncounted.id: 2}
-    assert {payment.status for payment in payments.of_order("ann", after.payments)} == {payments.CANCELLED}
+    assert {payment.status for payment in payments.of_order("ann", after.payments)} == {CANCELLED}
     assert (after.total, held(ANN)) == (order.total, {})
 
 
 def test_an_order_is_cancelled_once():
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
-    first = orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
-    assert orders.cancel("ann", order.id, by="bob", now=NOW + DAY) == first
+    first = fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    assert fulfilment.cancel("ann", order.id, by="bob", now=NOW + DAY) == first
     assert stock(deal) == 5
 
 
@@ -390,11 +395,11 @@ def test_an_order_is_cancelled_once():
 def test_what_is_on_its_way_is_not_cancelled(status):
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
-    orders.ship("ann", order.id, by="bob", now=NOW)
+    fulfilment.ship("ann", order.id, by="bob", now=NOW)
     if status == "delivered":
-        orders.deliver("ann", order.id, by="bob", now=NOW)
+        fulfilment.deliver("ann", order.id, by="bob", now=NOW)
     with pytest.raises(errors.Conflict, match=f"This order is {status}: it cannot be cancelled"):
-        orders.cancel("ann", order.id, by="ann", now=NOW)
+        fulfilment.cancel("ann", order.id, by="ann", now=NOW)
     assert (stock(deal), bought(order)) == (3, {deal.id: 2})
 
 
@@ -402,13 +407,13 @@ def test_another_shoppers_order_is_not_there():
     order = buy("ann", make_deal())
     for act in (
         partial(orders.get, "bob", order.id),
-        partial(orders.cancel, "bob", order.id, by="bob", now=NOW),
-        partial(orders.ship, "bob", order.id, by="bob", now=NOW),
-        partial(orders.deliver, "bob", order.id, by="bob", now=NOW),
+        partial(fulfilment.cancel, "bob", order.id, by="bob", now=NOW),
+        partial(fulfilment.ship, "bob", order.id, by="bob", now=NOW),
+        partial(fulfilment.deliver, "bob", order.id, by="bob", now=NOW),
     ):
         with pytest.raises(errors.NotFound):
             act()
-    assert orders.get("ann", order.id).status == orders.PLACED
+    assert orders.get("ann", order.id).status == PLACED
 
 
 STOCK_AFTERWARDS = {
@@ -425,7 +430,7 @@ def test_stock_goes_back_to_what_the_deal_has_become(change):
     order = buy("ann", deal, quantity=2)
     act, left = STOCK_AFTERWARDS[change]
     act(deal)
-    orders.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
     assert (stock(deal), sold_out(deal)) == (left, False)
 
 
@@ -442,7 +447,7 @@ def test_stock_that_changes_at_the_last_moment_is_right_when_an_order_is_cancell
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
-    orders.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
     assert (stock(deal), sold_out(deal)) == (left, False)
 
 
@@ -458,7 +463,7 @@ def test_stock_whose_counting_ends_at_the_last_moment_does_not_begin_again(monke
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
-    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert stock(deal) is None
 
 
@@ -466,7 +471,7 @@ def test_stock_that_was_not_counted_when_it_was_bought_does_not_come_back():
     deal = make_deal()
     order = buy("ann", deal, quantity=2)
     edit(deal, stock=7)
-    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert stock(deal) == 7
 
 
@@ -482,7 +487,7 @@ def test_an_order_of_a_deal_that_is_gone_can_be_cancelled(monkeypatch):
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
-    assert orders.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == orders.CANCELLED
+    assert fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == CANCELLED
 
 
 # The most that there can be
@@ -509,7 +514,7 @@ def test_the_largest_order_of_last_pieces_fits_one_transaction_and_so_does_cance
     feature(*some[:24])
     fill(ANN, some, 2)
     actions.clear()
-    order = orders.place(purchase(plan=12), now=NOW)
+    order = checkout.place(purchase(plan=12), now=NOW)
     assert len(actions) == 2  # the second knows the last pieces
     assert max(actions) == 100
     assert {stock(deal) for deal in some} == {0}
@@ -518,7 +523,7 @@ def test_the_largest_order_of_last_pieces_fits_one_transaction_and_so_does_cance
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
     assert all(sold_out(deal) for deal in some)
     actions.clear()
-    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert len(actions) == 1
     assert actions[0] <= 100
     assert {stock(deal) for deal in some} == {2}
@@ -532,8 +537,8 @@ def test_an_order_is_cancelled_while_the_marks_of_what_it_sold_out_are_still_to_
     some = make_deals(25, stock=2)
     feature(*some[:24])
     fill(ANN, some, 2)
-    order = orders.place(purchase(plan=12), now=NOW)
-    orders.cancel("ann", order.id, by="ann", now=NOW)
+    order = checkout.place(purchase(plan=12), now=NOW)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW)
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 2
     assert not any(sold_out(deal) for deal in some)
 
@@ -544,7 +549,7 @@ def test_the_largest_order_that_is_partly_paid_can_be_cancelled(actions):
     order = buy("ann", *some, plan=12)
     changed = payments.of_order("ann", order.payments)
     paid = changed[0]
-    step = payments.Step(payments.PROCESSED, NOW, "runner")
+    step = payment_record.Step(PROCESSED, NOW, "runner")
     after = paid.after(step, processed_at=NOW, transaction_id="tx1")
     guard = Put(
         key=keys.transaction("tx1"),
@@ -552,10 +557,10 @@ def test_the_largest_order_that_is_partly_paid_can_be_cancelled(actions):
     )
     table.transact([change_write(paid, after), guard, *writes(changes(paid, after))])
     actions.clear()
-    orders.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert max(actions) <= 100
     states = [payment.status for payment in payments.of_order("ann", order.payments)]
-    assert (states[0], set(states[1:])) == (payments.PROCESSED, {payments.CANCELLED})
+    assert (states[0], set(states[1:])) == (PROCESSED, {CANCELLED})
 
 
 # What the job of sold-out marks does

@@ -9,10 +9,20 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.order import reading
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import fulfilment, order_record
 from dealsite.data.commerce.order.saved_details import buyer
-from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import (
+    ACTIVE,
+    CANCELLED,
+    DELIVERED,
+    PLACED,
+    PURCHASED,
+    RETURNED,
+    SAVED,
+    SHIPPED,
+)
 from dealsite.data.people import messages, profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso, new_ulid
@@ -43,14 +53,14 @@ def listed(status: str) -> list[str]:
             return found
 
 
-def ship(order: orders.Order, **more) -> orders.Order:
+def ship(order: order_record.Order, **more) -> order_record.Order:
     form: dict[str, Any] = {"by": "bob", "now": NOW + HOUR}
-    return orders.ship(order.username, order.id, **(form | more))
+    return fulfilment.ship(order.username, order.id, **(form | more))
 
 
-def deliver(order: orders.Order, **more) -> orders.Order:
+def deliver(order: order_record.Order, **more) -> order_record.Order:
     form: dict[str, Any] = {"by": "bob", "now": NOW + DAY}
-    return orders.deliver(order.username, order.id, **(form | more))
+    return fulfilment.deliver(order.username, order.id, **(form | more))
 
 
 def test_an_order_is_shipped_and_delivered(wait_for_indexes):
@@ -58,7 +68,7 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     shipped = ship(order, tracking=" JD 0146/00-3.x ")
     assert shipped == orders.get("ann", order.id)
     assert (shipped.status, shipped.tracking, shipped.version) == (SHIPPED, "JD 0146/00-3.x", 2)
-    delivered = measured(orders.deliver)("ann", order.id, by="bob", now=NOW + DAY)
+    delivered = measured(fulfilment.deliver)("ann", order.id, by="bob", now=NOW + DAY)
     assert delivered == orders.get("ann", order.id)
     assert (delivered.status, delivered.tracking, delivered.version) == (DELIVERED, "JD 0146/00-3.x", 3)
     assert [(event.status, event.at, event.by, event.note) for event in delivered.timeline] == [
@@ -105,7 +115,7 @@ def test_no_step_is_left_out_and_none_is_taken_back():
     with pytest.raises(errors.Conflict, match="This order is delivered: it cannot be shipped"):
         ship(order)
     other = buy("ann", make_deal(), now=NOW + MINUTE)
-    orders.cancel("ann", other.id, by="ann", now=NOW + HOUR)
+    fulfilment.cancel("ann", other.id, by="ann", now=NOW + HOUR)
     with pytest.raises(errors.Conflict, match="This order is cancelled: it cannot be shipped"):
         ship(other)
 
@@ -121,7 +131,7 @@ def test_a_tracking_number_that_cannot_be_is_refused(tracking):
 def test_a_reason_that_is_too_long_is_refused():
     order = buy("ann", make_deal())
     with pytest.raises(errors.Invalid, match="500"):
-        orders.cancel("ann", order.id, by="ann", reason="x" * 501, now=NOW)
+        fulfilment.cancel("ann", order.id, by="ann", reason="x" * 501, now=NOW)
     assert measured(orders.get)("ann", order.id).status == PLACED
 
 
@@ -133,7 +143,7 @@ def test_an_order_waits_where_its_status_says(wait_for_indexes):
     assert listed(PLACED) == [first.id, second.id, third.id]
     assert listed(SHIPPED) == []
     ship(second)
-    orders.cancel("bob", third.id, by="bob", now=NOW + HOUR)
+    fulfilment.cancel("bob", third.id, by="bob", now=NOW + HOUR)
     wait_for_indexes()
     assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [second.id])
     deliver(second)
@@ -163,7 +173,7 @@ def test_waiting_orders_come_in_pages_that_skip_and_repeat_nothing():
     assert [card.id for card in back.orders] == [card.id for card in second.orders]
     assert [card.id for card in orders.waiting(PLACED, before=back.before).orders] == found[:25]
     assert orders.waiting(PLACED, before=back.before).before is None
-    assert (measured(reading.number_to_ship)(100), reading.number_to_ship(7)) == (60, 7)
+    assert (measured(orders.number_to_ship)(100), orders.number_to_ship(7)) == (60, 7)
 
 
 @pytest.mark.engines("native", "local")
@@ -198,8 +208,8 @@ def test_a_damaged_cursor_is_refused(cursor):
         lambda: orders.of_user("ann", before=cursor),
         lambda: orders.waiting(PLACED, after=cursor),
         lambda: orders.waiting(PLACED, before=f"2026-11-21T12:00:00Z#{cursor}"),
-        lambda: orders.carts_with(make_id(), carts.ACTIVE, after=cursor),
-        lambda: orders.carts_with(make_id(), carts.ACTIVE, after=f"{iso(NOW)}#A#{make_id()}"),
+        lambda: orders.carts_with(make_id(), ACTIVE, after=cursor),
+        lambda: orders.carts_with(make_id(), ACTIVE, after=f"{iso(NOW)}#A#{make_id()}"),
     ):
         with pytest.raises(errors.BadCursor):
             call()
@@ -220,7 +230,7 @@ def test_a_status_or_id_that_there_is_not_is_refused():
         with pytest.raises(errors.NotFound):
             orders.get_with_lines(order_id)
         with pytest.raises(errors.NotFound):
-            orders.carts_with(order_id, carts.ACTIVE)
+            orders.carts_with(order_id, ACTIVE)
 
 
 def test_an_order_is_read_with_its_lines(wait_for_indexes):
@@ -231,10 +241,10 @@ def test_an_order_is_read_with_its_lines(wait_for_indexes):
     card, lines = measured(orders.get_with_lines)(order.id)
     assert card == orders.get("ann", order.id).card
     assert {line.deal: line.quantity for line in lines} == {deal.id: 2 for deal in some}
-    measured(orders.cancel)("ann", order.id, by="ann", now=NOW + HOUR)
+    measured(fulfilment.cancel)("ann", order.id, by="ann", now=NOW + HOUR)
     wait_for_indexes()
     card, lines = orders.get_with_lines(order.id)
-    assert (card.status, {line.status for line in lines}, len(lines)) == (CANCELLED, {carts.RETURNED}, 3)
+    assert (card.status, {line.status for line in lines}, len(lines)) == (CANCELLED, {RETURNED}, 3)
     with pytest.raises(errors.NotFound):
         orders.get_with_lines(make_id())
 
@@ -248,7 +258,7 @@ def test_two_orders_of_one_moment_keep_their_lines_apart():
 
 def test_the_account_page_shows_the_newest_orders():
     profile, address, none = measured(orders.account_page)("ann")
-    assert (profile, address, none) == (profiles.get("ann"), orders.Address(), [])
+    assert (profile, address, none) == (profiles.get("ann"), order_record.Address(), [])
     found = [buy("ann", make_deal(), now=NOW + n * MINUTE).id for n in range(6)]
     profile, address, cards = orders.account_page("ann")
     assert (profile.username, address.name) == ("ann", "Ann Ash")
@@ -267,7 +277,7 @@ def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     add(BOB, other, now=NOW + MINUTE)
     add(carts.visitor_cart("x"), deal)
     wait_for_indexes()
-    has = measured(orders.carts_with)(deal.id, carts.ACTIVE)
+    has = measured(orders.carts_with)(deal.id, ACTIVE)
     assert [(line.username, line.quantity, line.at) for line in has.shown] == [
         ("bob", 3, NOW + MINUTE),
         ("ann", 2, NOW),
@@ -281,20 +291,19 @@ def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     )
     order = buy("ann", now=NOW + DAY)
     wait_for_indexes()
-    assert [line.username for line in orders.carts_with(deal.id, carts.ACTIVE).shown] == ["bob"]
-    (line,) = orders.carts_with(deal.id, carts.PURCHASED).shown
+    assert [line.username for line in orders.carts_with(deal.id, ACTIVE).shown] == ["bob"]
+    (line,) = orders.carts_with(deal.id, PURCHASED).shown
     assert (line.username, line.order, line.at) == ("ann", order.id, NOW + DAY)
     for day, found in ((NOW.date(), 0), ((NOW + DAY).date(), 1), (date(2020, 1, 1), 0)):
-        assert orders.carts_with(deal.id, carts.PURCHASED, day=day).lines == found
-    orders.cancel("ann", order.id, by="ann", now=NOW + 2 * DAY)
+        assert orders.carts_with(deal.id, PURCHASED, day=day).lines == found
+    fulfilment.cancel("ann", order.id, by="ann", now=NOW + 2 * DAY)
     (line,) = carts.read(BOB, now=NOW).active[1:]
-    carts.move(BOB, line.ref, carts.SAVED, now=NOW + DAY)
+    changing.move(BOB, line.ref, SAVED, now=NOW + DAY)
     wait_for_indexes()
     counts = {
-        status: orders.carts_with(deal.id, status).lines
-        for status in (carts.ACTIVE, carts.SAVED, carts.PURCHASED, carts.RETURNED)
+        status: orders.carts_with(deal.id, status).lines for status in (ACTIVE, SAVED, PURCHASED, RETURNED)
     }
-    assert counts == {carts.ACTIVE: 0, carts.SAVED: 1, carts.PURCHASED: 0, carts.RETURNED: 1}
+    assert counts == {ACTIVE: 0, SAVED: 1, PURCHASED: 0, RETURNED: 1}
 
 
 def test_the_last_moment_of_a_day_belongs_to_it(wait_for_indexes):
@@ -303,12 +312,10 @@ def test_the_last_moment_of_a_day_belongs_to_it(wait_for_indexes):
     add(ANN, deal, now=midnight - timedelta(milliseconds=1))
     add(BOB, deal, now=midnight)
     wait_for_indexes()
-    assert [line.username for line in orders.carts_with(deal.id, carts.ACTIVE, day=NOW.date()).shown] == [
-        "ann"
+    assert [line.username for line in orders.carts_with(deal.id, ACTIVE, day=NOW.date()).shown] == ["ann"]
+    assert [line.username for line in orders.carts_with(deal.id, ACTIVE, day=midnight.date()).shown] == [
+        "bob"
     ]
-    assert [
-        line.username for line in orders.carts_with(deal.id, carts.ACTIVE, day=midnight.date()).shown
-    ] == ["bob"]
 
 
 @pytest.mark.engines("native", "local")
@@ -319,14 +326,14 @@ def test_who_has_a_deal_comes_in_pages():
         add(carts.user_cart(buyer), deal, now=NOW + (number // 3) * MINUTE)
     found, after, pages = [], None, 0
     while True:
-        has = orders.carts_with(deal.id, carts.ACTIVE, after=after, day=NOW.date())
+        has = orders.carts_with(deal.id, ACTIVE, after=after, day=NOW.date())
         found += [line.username for line in has.shown]
         pages, after = pages + 1, has.after
         if after is None:
             break
     assert (pages, found) == (3, [f"user{number:02d}" for number in reversed(range(60))])
     far = f"{iso(NOW + 9 * DAY)}#ann#{make_id()}"
-    assert orders.carts_with(deal.id, carts.ACTIVE, day=NOW.date() - DAY, after=far).lines == 0
+    assert orders.carts_with(deal.id, ACTIVE, day=NOW.date() - DAY, after=far).lines == 0
 
 
 def test_what_was_bought_stays_known_when_its_deal_is_gone(wait_for_indexes):
@@ -335,7 +342,7 @@ def test_what_was_bought_stays_known_when_its_deal_is_gone(wait_for_indexes):
     delete(deal)
     wait_for_indexes()
     assert [line.title for line in orders.lines_of(order)] == ["Lamp"]
-    assert orders.carts_with(deal.id, carts.PURCHASED).lines == 1
+    assert orders.carts_with(deal.id, PURCHASED).lines == 1
 
 
 @pytest.mark.budget
@@ -351,7 +358,7 @@ def test_reading_orders_costs_no_more_than_it_says():
         (lambda: orders.account_page("ann"), ["Query"]),
         (lambda: buyer("ann"), ["GetItem"]),
         (lambda: orders.waiting(PLACED), ["Query"] * 4),
-        (lambda: orders.carts_with(deal.id, carts.PURCHASED), ["Query"]),
+        (lambda: orders.carts_with(deal.id, PURCHASED), ["Query"]),
         (lambda: ship(order), ["GetItem", "TransactWriteItems"]),
         (lambda: deliver(order), ["GetItem", "TransactWriteItems"]),
     ):
@@ -360,7 +367,7 @@ def test_reading_orders_costs_no_more_than_it_says():
         assert [operation for operation, _ in meter.log] == allowed
     other = buy("ann", deal, now=NOW + MINUTE)
     with table.metered() as meter:
-        orders.cancel("ann", other.id, by="ann", now=NOW + HOUR)
+        fulfilment.cancel("ann", other.id, by="ann", now=NOW + HOUR)
     assert [operation for operation, _ in meter.log] == [
         "GetItem",
         "Query",
@@ -376,11 +383,11 @@ def test_several_orders_are_read_at_once():
 
 
 def test_all_orders_of_a_span_are_found_each_once(wait_for_indexes, monkeypatch):
-    monkeypatch.setattr(reading, "SCANNED", 4)
+    monkeypatch.setattr(orders, "SCANNED", 4)
     deal = make_deal(live_at=NOW - 9 * DAY)
     times = [NOW - DAY - MINUTE, NOW - DAY, *(NOW - number * MINUTE for number in range(7)), NOW + DAY]
     made = [make_order(f"shopper{n}", deal, now=at) for n, at in enumerate(times)]
-    orders.cancel(made[4].username, made[4].id, by="olga", now=NOW)
+    fulfilment.cancel(made[4].username, made[4].id, by="olga", now=NOW)
     wait_for_indexes()
     found = [card for some in orders.placed_between(NOW - DAY, NOW + DAY) for card in some]
     assert sorted(card.id for card in found) == sorted(order.id for order in made[1:-1])

@@ -14,6 +14,7 @@ from dealsite.data import keys, table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_lists, payment_loads, payment_totals
 from dealsite.data.commerce.payment.payment_record import Payment, payment_item
+from dealsite.data.entities.payments import SCHEDULED
 from dealsite.data.integrity import checks
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
@@ -210,7 +211,7 @@ def test_a_loaded_payment_is_listed_and_charged_as_others_are(wait_for_indexes):
     load(source())
     wait_for_indexes()
     first, last = NOW.date(), NOW.date() + 4 * DAY
-    page = payment_lists.of_status(payments.SCHEDULED, first, last, limit=100)
+    page = payment_lists.of_status(SCHEDULED, first, last, limit=100)
     assert [row.id for row in page.rows] == [
         payment.id for payment in sorted(made(), key=lambda payment: (payment.due_at, payment.id))
     ]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import order_payments
+from dealsite.data.entities.commerce import PLANS
+from dealsite.data.entities.payments import CANCELLED
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid, time_of
 from tests.builders import DAY, NOW, make_id
@@ -26,7 +27,7 @@ def at(text: str) -> datetime:
 
 @given(
     cents=st.integers(min_value=0, max_value=10**9),
-    plan=st.sampled_from(payments.PLANS),
+    plan=st.sampled_from(PLANS),
     first=st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1)),  # noqa: DTZ001
 )
 def test_instalments_add_up_to_the_cent_and_come_once_a_month(cents, plan, first):
@@ -50,8 +51,8 @@ def test_month_ends_follow_the_first_day_not_each_other():
         (at("2027-02-28T09:00:00"), Decimal("33.33")),
         (at("2027-03-31T09:00:00"), Decimal("33.33")),
     ]
-    assert order_payments.months_later(at("2028-01-30T00:00:00"), 1) == at("2028-02-29T00:00:00")
-    assert order_payments.months_later(at("2026-11-30T00:00:00"), 14) == at("2028-01-30T00:00:00")
+    assert payments.months_later(at("2028-01-30T00:00:00"), 1) == at("2028-02-29T00:00:00")
+    assert payments.months_later(at("2026-11-30T00:00:00"), 14) == at("2028-01-30T00:00:00")
 
 
 @pytest.mark.parametrize(("total", "plan"), [("10.00", 2), ("-1.00", 1), ("1.005", 1)])
@@ -100,7 +101,7 @@ def test_cancelling_touches_each_payment_once():
     assert len(writes) == 13
     table.transact(writes)
     found = measured(payments.of_order)("ann", [payment.ref for payment in made])
-    assert {payment.status for payment in found} == {payments.CANCELLED}
+    assert {payment.status for payment in found} == {CANCELLED}
     assert {(payment.reason, payment.next_at) for payment in found} == {("No longer needed", later)}
 
 

@@ -19,6 +19,7 @@ from dealsite.data.commerce.payment import (
     payment_totals,
 )
 from dealsite.data.commerce.payment.payment_record import payment_item
+from dealsite.data.entities.payments import CANCELLED, PROCESSED, REFUNDED, SCHEDULED
 from dealsite.data.table import errors
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Delete, Put, Update
@@ -55,12 +56,12 @@ def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_i
     assert sum(steps) == 7
     wait_for_indexes()
     found = [read(payment) for payment in made]
-    assert {(payment.status, payment.closed) for payment in found} == {(payments.PROCESSED, True)}
+    assert {(payment.status, payment.closed) for payment in found} == {(PROCESSED, True)}
     ids = sorted(payment.id for payment in made)
     assert sorted(payment.id for payment in measured(payment_lists.history)("ann").payments) == ids
     assert measured(payment_lists.coming)("ann", now=NOW).payments == []
     assert sorted(row.id for row in measured(payment_lists.history_of)(TODAY, TODAY).rows) == ids
-    assert measured(payment_lists.of_status)(payments.PROCESSED, TODAY, TODAY).rows == []
+    assert measured(payment_lists.of_status)(PROCESSED, TODAY, TODAY).rows == []
     row = measured(payment_lists.by_transaction)(f"txn-{made[0].id}-0")
     assert (row.id, row.closed) == (made[0].id, True)
     assert close_day(TODAY) == 0
@@ -97,7 +98,7 @@ def test_a_payment_of_the_history_can_be_refunded(wait_for_indexes):
     wait_for_indexes()
     work(NOW + DAY, gateway)
     refunded = read(made[0])
-    assert (refunded.status, refunded.closed) == (payments.REFUNDED, True)
+    assert (refunded.status, refunded.closed) == (REFUNDED, True)
     assert gateway.refunded == {refunded.transaction_id: 1}
     wait_for_indexes()
     assert {row.status for row in payment_lists.history_of(TODAY, TODAY).rows} == {"PROCESSED", "REFUNDED"}
@@ -111,7 +112,7 @@ def test_what_was_refunded_moves_too(wait_for_indexes):
     work(NOW + HOUR, gateway)
     wait_for_indexes()
     assert close_day(TODAY) == 1
-    assert (read(made[0]).status, read(made[0]).closed) == (payments.REFUNDED, True)
+    assert (read(made[0]).status, read(made[0]).closed) == (REFUNDED, True)
 
 
 def test_a_day_closed_twice_at_once_moves_each_payment_once(wait_for_indexes):
@@ -143,7 +144,7 @@ def test_a_cancellation_at_the_same_time_is_not_lost(wait_for_indexes):
     gateway = Ledger()
     wait_for_indexes()
     work(NOW + HOUR, gateway)
-    assert {read(payment).status for payment in made} == {payments.REFUNDED}
+    assert {read(payment).status for payment in made} == {REFUNDED}
 
 
 def interpose(monkeypatch, action):
@@ -176,7 +177,7 @@ def test_what_is_listed_wrongly_does_not_move(wait_for_indexes):
     table.write(at)
     wait_for_indexes()
     assert close_day(TODAY) == 0
-    assert read(payment).status == payments.SCHEDULED
+    assert read(payment).status == SCHEDULED
     table.write(Update(key=payment.key, set={"GSI3SK": f"SCHEDULED#{payment.ref['due_at']}#{payment.id}"}))
 
 
@@ -204,11 +205,11 @@ def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again
     assert run(gateway, NOW + DAY) == Counter(cancelled=1)
     assert gateway.charged == {payment.id: 1}
     (row,) = measured(payment_lists.of_account)("ann").payments
-    assert (row.status, "processed before" in row.reason) == (payments.CANCELLED, True)
+    assert (row.status, "processed before" in row.reason) == (CANCELLED, True)
 
 
 def test_a_shard_is_closed_by_itself(wait_for_indexes):
     (payment,) = paid(wait_for_indexes, 1)
     day = TODAY + timedelta(days=1)
     measured(day_closing.close_shard)(day, shard(payment.id, day_closing.SHARDS))
-    assert read(payment).status == payments.PROCESSED
+    assert read(payment).status == PROCESSED

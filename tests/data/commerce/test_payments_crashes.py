@@ -12,6 +12,7 @@ from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, day_closing, payment_lists
 from dealsite.data.commerce.payment.charging import LEASE
+from dealsite.data.entities.payments import PENDING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
 from tests.builders import DAY, HOUR, NOW
@@ -75,7 +76,7 @@ def whole():
 
 
 def listed_as_pending():
-    return payment_lists.of_status(payments.PENDING, NOW.date(), NOW.date()).rows
+    return payment_lists.of_status(PENDING, NOW.date(), NOW.date()).rows
 
 
 def assert_charged_once(made, gateway):

@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_actions, payment_lists, payment_totals
 from dealsite.data.commerce.payment.payment_totals import Sum
+from dealsite.data.entities.payments import FAILED, PENDING, PROCESSED, SCHEDULED
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
@@ -41,7 +41,7 @@ def in_order(made):
     return [payment.id for payment in sorted(made, key=lambda payment: (payment.due_at, payment.id))]
 
 
-def all_rows(first, last, status=payments.SCHEDULED):
+def all_rows(first, last, status=SCHEDULED):
     """All rows of a list, page by page."""
     rows, after = [], None
     while True:
@@ -62,7 +62,7 @@ def test_all_accounts_are_merged_by_time_and_no_page_skips_or_repeats(wait_for_i
 def test_a_row_says_what_a_list_shows(wait_for_indexes):
     _, second, _ = owe(3)
     wait_for_indexes()
-    (row,) = payment_lists.of_status(payments.SCHEDULED, second.due_at.date(), second.due_at.date()).rows
+    (row,) = payment_lists.of_status(SCHEDULED, second.due_at.date(), second.due_at.date()).rows
     assert (row.id, row.order, row.number, row.of, row.amount, row.due_at, row.status) == (
         second.id,
         second.order,
@@ -78,11 +78,11 @@ def test_a_row_says_what_a_list_shows(wait_for_indexes):
 def test_what_comes_and_goes_while_one_pages_moves_nothing_else(wait_for_indexes):
     made = owe_many(8)
     wait_for_indexes()
-    page = payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY, limit=3)
+    page = payment_lists.of_status(SCHEDULED, TODAY, TODAY, limit=3)
     run(Ledger(), NOW)  # the first two are paid
     added = owe(order_number=90, first=NOW + timedelta(minutes=150))[0]
     wait_for_indexes()
-    rest = payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY, after=page.after, limit=20)
+    rest = payment_lists.of_status(SCHEDULED, TODAY, TODAY, after=page.after, limit=20)
     assert [row.id for row in (*page.rows, *rest.rows)] == in_order([*made, added])
 
 
@@ -118,15 +118,13 @@ def test_pending_payments_are_listed_by_when_they_were_due(wait_for_indexes, mon
     wait_for_indexes()
     assert claim_all(NOW + HOUR) == 9
     wait_for_indexes()
-    rows = all_rows(TODAY - 4 * DAY, TODAY, payments.PENDING)
+    rows = all_rows(TODAY - 4 * DAY, TODAY, PENDING)
     assert [row.id for row in rows] == in_order(made)
     assert {row.listed_at - row.due_at for row in rows} == {timedelta(0)}
     for days in range(5):
         due = [payment for payment in made if payment.due_at == NOW - days * DAY]
-        assert [
-            row.id for row in all_rows(TODAY - days * DAY, TODAY - days * DAY, payments.PENDING)
-        ] == in_order(due)
-    assert all_rows(TODAY + DAY, TODAY + 9 * DAY, payments.PENDING) == []
+        assert [row.id for row in all_rows(TODAY - days * DAY, TODAY - days * DAY, PENDING)] == in_order(due)
+    assert all_rows(TODAY + DAY, TODAY + 9 * DAY, PENDING) == []
 
 
 def test_what_is_charged_before_its_day_is_listed_on_its_day(wait_for_indexes):
@@ -136,7 +134,7 @@ def test_what_is_charged_before_its_day_is_listed_on_its_day(wait_for_indexes):
     claim_all()
     wait_for_indexes()
     day = second.due_at.date()
-    assert [row.id for row in all_rows(day, day, payments.PENDING)] == [second.id]
+    assert [row.id for row in all_rows(day, day, PENDING)] == [second.id]
 
 
 @pytest.mark.engines("native")
@@ -149,7 +147,7 @@ def test_a_pending_payment_is_listed_once_while_runners_take_it_from_each_other(
         return [claim_all(NOW + (number + 2 * turn) * DAY) for turn in range(2, 6)]
 
     def look():
-        return [[row.id for row in all_rows(TODAY, TODAY, payments.PENDING)] for _ in range(4)]
+        return [[row.id for row in all_rows(TODAY, TODAY, PENDING)] for _ in range(4)]
 
     seen = at_once(look, partial(take_over, 0), look, partial(take_over, 1))
     assert [*seen[0], *seen[2]] == [in_order(made)] * 8
@@ -164,7 +162,7 @@ def test_failed_payments_to_be_tried_again_and_given_up_are_one_list(wait_for_in
     wait_for_indexes()
     run(Ledger(), NOW)
     wait_for_indexes()
-    rows = all_rows(TODAY, TODAY + DAY, payments.FAILED)
+    rows = all_rows(TODAY, TODAY + DAY, FAILED)
     assert [row.id for row in rows] == [given_up.id, tried.id]
     assert {row.reason for row in rows} == {"Your card was declined."}
 
@@ -188,7 +186,7 @@ def test_an_account_sees_its_next_90_days_earliest_first(wait_for_indexes):
 )
 def test_a_damaged_cursor_is_refused(cursor):
     with pytest.raises(errors.BadCursor):
-        payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY, after=cursor)
+        payment_lists.of_status(SCHEDULED, TODAY, TODAY, after=cursor)
     with pytest.raises(errors.BadCursor):
         payment_lists.coming("ann", now=NOW, after=cursor)
     with pytest.raises(errors.BadCursor):
@@ -260,8 +258,8 @@ def test_lists_and_claims_cost_what_their_rows_say():
             ask()
         return sorted({operation: 0 for operation, _ in meter.log}), meter.calls
 
-    assert cost(lambda: payment_lists.of_status(payments.SCHEDULED, TODAY, TODAY)) == (["Query"], 10)
-    assert cost(lambda: payment_lists.of_status(payments.FAILED, TODAY, TODAY)) == (["Query"], 20)
+    assert cost(lambda: payment_lists.of_status(SCHEDULED, TODAY, TODAY)) == (["Query"], 10)
+    assert cost(lambda: payment_lists.of_status(FAILED, TODAY, TODAY)) == (["Query"], 20)
     assert cost(lambda: payment_lists.history_of(TODAY, TODAY)) == (["Query"], 10)
     assert cost(lambda: payment_lists.coming("ann", now=NOW)) == (["Query"], 1)
     assert cost(lambda: payment_lists.history("ann")) == (["Query"], 1)
@@ -276,7 +274,7 @@ def test_lists_and_claims_cost_what_their_rows_say():
     with table.metered() as meter:
         charging.record(claimed, ChargeResult("txn"), now=NOW)
     assert [operation for operation, _ in meter.log] == ["TransactWriteItems"]
-    assert read(payment).status == payments.PROCESSED
+    assert read(payment).status == PROCESSED
 
 
 def test_what_is_being_charged_is_listed(wait_for_indexes):

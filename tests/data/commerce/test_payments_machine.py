@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from dealsite.data import table
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.payment import charging, payment_actions
+from dealsite.data.entities.commerce import PLANS
 from dealsite.data.entities.payments import CANCELLED, PENDING, PROCESSED, REFUNDED
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
@@ -67,7 +68,7 @@ class Machine(RuleBasedStateMachine):
         if len({payment.order for payment in self.made}) >= 3:
             return
         order_id = make_id(self.now, len(self.made) + 1)
-        total, plan = Decimal(300 + number) / 100, payments.PLANS[number % 2]
+        total, plan = Decimal(300 + number) / 100, PLANS[number % 2]
         made = payments.new_payments(order_id, "ann", total, plan, method="approves", first=self.now)
         assert sum(payment.amount for payment in made) == total
         place(made, new_ulid(self.now))

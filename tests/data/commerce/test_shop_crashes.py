@@ -14,8 +14,10 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, featured
 from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.carts import ACTIVE, SAVED
-from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import checkout, fulfilment
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
+from dealsite.data.entities.payments import SCHEDULED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.writes import Update
@@ -26,7 +28,7 @@ from tests.shop import ANN, GUEST, add, bought, edit, feature, fill, held, purch
 
 PLENTY, LAST, UNCOUNTED, LATER = (make_id(NOW - HOUR, number) for number in (1, 2, 3, 4))
 LINE, TOKEN = make_id(NOW, 11), make_id(NOW, 12)
-FORM: dict[str, orders.Purchase] = {}  # the checkout form that the shopper has open
+FORM: dict[str, checkout.Purchase] = {}  # the checkout form that the shopper has open
 
 
 @dataclass
@@ -58,11 +60,11 @@ def fill_the_cart() -> None:
 def save_for_later(deal_id: str) -> None:
     for line in carts.read(ANN, now=NOW).active:
         if line.deal == deal_id:
-            carts.move(ANN, line.ref, SAVED, now=NOW)
+            changing.move(ANN, line.ref, SAVED, now=NOW)
 
 
 def place() -> None:
-    orders.place(FORM["ann"], now=NOW)
+    checkout.place(FORM["ann"], now=NOW)
 
 
 def placed(status: str = PLACED) -> bool:
@@ -75,7 +77,7 @@ def placed(status: str = PLACED) -> bool:
     assert bought(order) == {PLENTY: 2, LAST: 2, UNCOUNTED: 2}
     assert held(ANN) == {LATER: (SAVED, 1)}
     assert (stock(PLENTY), stock(LAST), stock(UNCOUNTED)) == ((9, 2, None) if given_back else (7, 0, None))
-    assert {payment.status for payment in paid} == {payments.CANCELLED if given_back else payments.SCHEDULED}
+    assert {payment.status for payment in paid} == {CANCELLED if given_back else SCHEDULED}
     assert sum(payment.amount for payment in paid) == order.total == Decimal("479.40")
     run_jobs(now=NOW + HOUR)
     assert deals.get(LAST).card.sold_out is not given_back
@@ -86,19 +88,19 @@ def seed_an_order(*, shipped: bool = False) -> None:
     fill_the_cart()
     place()
     if shipped:
-        orders.ship("ann", FORM["ann"].order_id, by="bob", now=NOW)
+        fulfilment.ship("ann", FORM["ann"].order_id, by="bob", now=NOW)
 
 
 def cancel() -> None:
-    orders.cancel("ann", FORM["ann"].order_id, by="ann", now=NOW + HOUR)
+    fulfilment.cancel("ann", FORM["ann"].order_id, by="ann", now=NOW + HOUR)
 
 
 def ship() -> None:
-    orders.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bob", now=NOW + HOUR)
+    fulfilment.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bob", now=NOW + HOUR)
 
 
 def deliver() -> None:
-    orders.deliver("ann", FORM["ann"].order_id, by="bob", now=NOW + HOUR)
+    fulfilment.deliver("ann", FORM["ann"].order_id, by="bob", now=NOW + HOUR)
 
 
 def seed_two_carts() -> None:
@@ -107,7 +109,7 @@ def seed_two_carts() -> None:
 
 
 def merge() -> None:
-    carts.merge(GUEST, "ann", now=NOW + HOUR)
+    changing.merge(GUEST, "ann", now=NOW + HOUR)
 
 
 def merged() -> bool:
@@ -121,7 +123,7 @@ def merged() -> bool:
 
 
 def add_again() -> None:
-    carts.add(ANN, want(PLENTY, 3, token=TOKEN, line_id=LINE), now=NOW)
+    changing.add(ANN, want(PLENTY, 3, token=TOKEN, line_id=LINE), now=NOW)
 
 
 def seed_changes() -> None:
@@ -132,7 +134,7 @@ def seed_changes() -> None:
 
 def accept() -> None:
     look = carts.view(carts.read(ANN, now=NOW), now=NOW)
-    carts.accept(ANN, seen=look.digest, now=NOW)
+    changing.accept(ANN, seen=look.digest, now=NOW)
 
 
 def accepted() -> bool:
@@ -160,7 +162,7 @@ def marked() -> bool:
 
 
 def clear() -> None:
-    carts.clear("ann")
+    changing.clear("ann")
 
 
 ACTIONS = {
@@ -173,7 +175,7 @@ ACTIONS = {
     "add to a line": Action(fill_the_cart, add_again, lambda: held(ANN)[PLENTY] == (ACTIVE, 5)),
     "change a number": Action(
         fill_the_cart,
-        lambda: carts.change_quantity(ANN, PLENTY, 7, now=NOW),
+        lambda: changing.change_quantity(ANN, PLENTY, 7, now=NOW),
         lambda: held(ANN)[PLENTY] == (ACTIVE, 7),
     ),
     "save for later": Action(
@@ -217,7 +219,7 @@ def test_an_order_whose_process_ended_is_placed_by_whoever_asks_again(at, when, 
     fill_the_cart()
     with Crasher(at, when), contextlib.suppress(Crash):
         place()
-    order = orders.place(FORM["ann"], now=NOW + HOUR)
+    order = checkout.place(FORM["ann"], now=NOW + HOUR)
     assert order.placed_at in (NOW, NOW + HOUR)
     assert placed()
     assert [str(problem) for problem in checks.find()] == []

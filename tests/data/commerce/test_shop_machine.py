@@ -23,23 +23,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue.deal import deleting, editing, publishing
 from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.cart import cart_record as cart_stored
-from dealsite.data.commerce.cart import cart_writes as cart_changes
-from dealsite.data.commerce.cart import merging as cart_merging
-from dealsite.data.commerce.cart import view
-from dealsite.data.commerce.carts import (
-    ACTIVE,
-    SAVED,
-    CannotAdd,
-    CartAddition,
-    CartChanged,
-    CartFull,
-    CartOwner,
-)
-from dealsite.data.commerce.orders import CANCELLED, DELIVERED, PLACED, SHIPPED, Purchase
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CannotAdd, CartAddition
+from dealsite.data.commerce.carts import CartChanged, CartFull, CartOwner
+from dealsite.data.commerce.order import checkout, fulfilment
+from dealsite.data.commerce.order.checkout import Purchase
 from dealsite.data.editing import trash
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, DELIVERED, PLACED, PLANS, SAVED, SHIPPED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table import errors, ids
@@ -154,7 +147,7 @@ class Shop(RuleBasedStateMachine):
             (deal_id, make_content(price=deal.price, stock=deal.stock), self.brand)
             for deal_id, deal in self.deals.items()
         ]
-        deals.publish_many(wanted, by=EDITOR, now=NOW)
+        publishing.publish_many(wanted, by=EDITOR, now=NOW)
         self.orders: dict[str, ModelOrder] = {}
         self.forms: list[Purchase] = []
         for who, n in itertools.product(range(3), range(3)):
@@ -188,15 +181,15 @@ class Shop(RuleBasedStateMachine):
     def problems(self, deal_id: str, line: ModelLine) -> tuple[str, ...]:
         deal, found = self.deals[deal_id], []
         if deal.gone:
-            return (view.GONE,)
+            return (carts.GONE,)
         if deal.expires_at and deal.expires_at <= self.now:
-            found.append(view.EXPIRED)
+            found.append(carts.EXPIRED)
         elif deal.stock == 0:
-            found.append(view.SOLD_OUT)
+            found.append(carts.SOLD_OUT)
         elif deal.stock is not None and deal.stock < line.quantity:
-            found.append(view.FEWER_LEFT)
+            found.append(carts.FEWER_LEFT)
         if deal.price != line.price:
-            found.append(view.PRICE_UP if deal.price > line.price else view.PRICE_DOWN)
+            found.append(carts.PRICE_UP if deal.price > line.price else carts.PRICE_DOWN)
         return tuple(found)
 
     def model_add(self, cart: ModelCart, wanted: CartAddition) -> bool | None:
@@ -236,9 +229,9 @@ class Shop(RuleBasedStateMachine):
         outcome = self.model_add(self.cart(owner), wanted)
         if outcome is None:
             with pytest.raises(CannotAdd):
-                carts.add(owner, wanted, now=self.now)
+                changing.add(owner, wanted, now=self.now)
             return
-        carts.add(owner, wanted, now=self.now)
+        changing.add(owner, wanted, now=self.now)
         if outcome:
             self.changed(owner)
 
@@ -252,9 +245,9 @@ class Shop(RuleBasedStateMachine):
             refusal = CannotAdd
         if refusal:
             with pytest.raises(refusal):
-                carts.change_quantity(owner, deal_id, quantity, now=self.now)
+                changing.change_quantity(owner, deal_id, quantity, now=self.now)
             return
-        carts.change_quantity(owner, deal_id, quantity, now=self.now)
+        changing.change_quantity(owner, deal_id, quantity, now=self.now)
         if line and line.quantity != quantity:
             line.quantity = quantity
             self.changed(owner)
@@ -268,9 +261,9 @@ class Shop(RuleBasedStateMachine):
         full = cart.count(status) == (FULL if status == ACTIVE else SAVED_FULL)
         if line.status != status and full:
             with pytest.raises(CartFull):
-                carts.move(owner, ref(line), status, now=self.now)
+                changing.move(owner, ref(line), status, now=self.now)
             return
-        moved = carts.move(owner, ref(line), status, now=self.now)
+        moved = changing.move(owner, ref(line), status, now=self.now)
         assert moved is not None
         if line.status != status:
             line.status, line.at, line.token = status, self.now, ""
@@ -281,12 +274,12 @@ class Shop(RuleBasedStateMachine):
         line = self.cart(owner).lines.pop(deal_id, None)
         if line is None:
             return
-        gone = carts.remove(owner, ref(line), now=self.now)
+        gone = changing.remove(owner, ref(line), now=self.now)
         assert gone is not None
         assert (gone.deal, gone.quantity, gone.price) == (deal_id, line.quantity, line.price)
         self.changed(owner)
         if flag:
-            assert carts.remove(owner, ref(line), now=self.now) is None
+            assert changing.remove(owner, ref(line), now=self.now) is None
 
     def look_and_accept(self, who: int, n: int, k: int, flag: bool) -> None:
         owner = self.owners[who]
@@ -295,15 +288,15 @@ class Shop(RuleBasedStateMachine):
         told = {shown.line.deal: shown.problems for shown in look.changed}
         wrong = {deal: found for deal, line in cart.active.items() if (found := self.problems(deal, line))}
         assert told == wrong
-        saved = [deal for deal in wrong if {view.EXPIRED, view.SOLD_OUT} & set(wrong[deal])]
+        saved = [deal for deal in wrong if {carts.EXPIRED, carts.SOLD_OUT} & set(wrong[deal])]
         if cart.count(SAVED) + len(saved) > SAVED_FULL:
             with pytest.raises(CartFull):
-                carts.accept(owner, seen=look.digest, now=self.now)
+                changing.accept(owner, seen=look.digest, now=self.now)
             return
-        carts.accept(owner, seen=look.digest, now=self.now)
+        changing.accept(owner, seen=look.digest, now=self.now)
         for deal_id, found in wrong.items():
             line, deal = cart.lines[deal_id], self.deals[deal_id]
-            if view.GONE in found:
+            if carts.GONE in found:
                 del cart.lines[deal_id]
             elif deal_id in saved:
                 line.status, line.at, line.token = SAVED, self.now, ""
@@ -318,9 +311,9 @@ class Shop(RuleBasedStateMachine):
         who %= 2
         visitor, user = self.owners[2], self.owners[who]
         guests, mine = self.cart(visitor), self.cart(user)
-        merged = carts.merge(visitor, self.names[who], now=self.now)
+        merged = changing.merge(visitor, self.names[who], now=self.now)
         if not guests.version:
-            assert merged == carts.MergeResult()
+            assert merged == changing.MergeResult()
             return
         before = {deal: line.quantity for deal, line in mine.lines.items()}
         left_out = self.model_merge(guests, mine)
@@ -368,13 +361,13 @@ class Shop(RuleBasedStateMachine):
         )
 
     def open_checkout(self, who: int, n: int, k: int, flag: bool) -> None:
-        self.forms.append(self.form(who % 2, payments.PLANS[k % 4]))
+        self.forms.append(self.form(who % 2, PLANS[k % 4]))
 
     def check_out(self, who: int, n: int, k: int, flag: bool) -> None:
         who %= 2
         if k % 4:
             self.look_and_accept(who, n, k, flag)
-        self.send(self.form(who, payments.PLANS[(0, 0, 0, 1, 2, 3)[n]]), cramped=flag)
+        self.send(self.form(who, PLANS[(0, 0, 0, 1, 2, 3)[n]]), cramped=flag)
 
     def send_a_form_of_old(self, who: int, n: int, k: int, flag: bool) -> None:
         if self.forms:
@@ -387,7 +380,7 @@ class Shop(RuleBasedStateMachine):
         cart = self.cart(owner)
         shown = form.version == cart.version and form.total == cart.total and bool(cart.active)
         if earlier and not shown:
-            order = orders.place(form, now=self.now)
+            order = checkout.place(form, now=self.now)
             assert (order.status, order.total) == (earlier.status, earlier.total)
             return
         with pytest.MonkeyPatch.context() as patch:
@@ -396,16 +389,16 @@ class Shop(RuleBasedStateMachine):
             if not shown or any(self.problems(deal, line) for deal, line in cart.active.items()):
                 if shown and form.plan not in payments.plans_for(form.total):
                     with pytest.raises(errors.Invalid):
-                        orders.place(form, now=self.now)
+                        checkout.place(form, now=self.now)
                     return
                 with pytest.raises(CartChanged):
-                    orders.place(form, now=self.now)
+                    checkout.place(form, now=self.now)
                 return
             if form.plan not in payments.plans_for(form.total):
                 with pytest.raises(errors.Invalid):
-                    orders.place(form, now=self.now)
+                    checkout.place(form, now=self.now)
                 return
-            order = orders.place(form, now=self.now)
+            order = checkout.place(form, now=self.now)
         self.buy(form, cart)
         assert (order.id, order.total, order.card.lines) == (
             form.order_id,
@@ -431,7 +424,7 @@ class Shop(RuleBasedStateMachine):
             return
         (order_id, order), step = self.any_order(k), STEPS_OF_AN_ORDER[n % 4]
         before = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}[step]
-        act = {SHIPPED: orders.ship, DELIVERED: orders.deliver, CANCELLED: orders.cancel}[step]
+        act = {SHIPPED: fulfilment.ship, DELIVERED: fulfilment.deliver, CANCELLED: fulfilment.cancel}[step]
         with pytest.MonkeyPatch.context() as patch:
             if flag:
                 patch.setattr(stock_marks, "MAX_ACTIONS", 0)
@@ -458,7 +451,7 @@ class Shop(RuleBasedStateMachine):
             for deal, line in order.lines.items()
         ]
         outcomes = {one.deal: self.model_add(cart, one) for one in wanted}
-        added = carts.add_many(owner, wanted, now=self.now)
+        added = changing.add_many(owner, wanted, now=self.now)
         assert set(added.refused) == {deal for deal, outcome in outcomes.items() if outcome is None}
         if any(outcomes.values()):
             self.changed(owner)
@@ -490,12 +483,12 @@ class Shop(RuleBasedStateMachine):
         elif k < 9:
             model.expires_at = None if k < 8 else self.now + (n % 3) * DAY
             content = replace(content, expires_at=model.expires_at)
-        deals.edit(deal, content, version=deal.version, brand=self.brand, by=EDITOR, now=self.now)
+        editing.edit(deal, content, version=deal.version, brand=self.brand, by=EDITOR, now=self.now)
 
     def delete(self, who: int, n: int, k: int, flag: bool) -> None:
         model = self.deals[self.ids[n]]
         if flag and k < 4 and not model.gone and sum(deal.gone for deal in self.deals.values()) < 3:
-            deals.delete(deals.get(self.ids[n]), by=EDITOR, now=self.now)
+            deleting.delete(deals.get(self.ids[n]), by=EDITOR, now=self.now)
             model.gone = True
 
     def restore(self, who: int, n: int, k: int, flag: bool) -> None:
@@ -576,10 +569,9 @@ def waiting(status: Any) -> list[str]:
 
 def run(count: int, monkeypatch: pytest.MonkeyPatch, *, steps: int = STEPS) -> None:
     """Have so many shops open and close in one table, and check it whole."""
-    for module in (cart_changes, cart_merging):
-        monkeypatch.setattr(module, "MAX_ACTIVE", FULL)
-    monkeypatch.setattr(cart_stored, "MAX_SAVED", SAVED_FULL)
-    monkeypatch.setattr(cart_stored, "MAX_SAVED_OF_VISITOR", SAVED_FULL)
+    monkeypatch.setattr(changing, "MAX_ACTIVE", FULL)
+    monkeypatch.setattr(carts, "MAX_SAVED", SAVED_FULL)
+    monkeypatch.setattr(carts, "MAX_SAVED_OF_VISITOR", SAVED_FULL)
     monkeypatch.setattr(Shop, "placed", set())
     monkeypatch.setattr(Shop, "shipped", set())
     make_category(CATEGORY)

@@ -9,8 +9,9 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured
+from dealsite.data.catalogue import brands, categories, drafts, featured
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import Entry
 from dealsite.data.jobs import job_actions
@@ -39,9 +40,9 @@ def test_a_deals_life_is_noted():
     deal = make_deal(by="eve")
     cheaper = replace(deal.content, price=Decimal("69.90"), expires_at=NOW + DAY)
     brand = brands.get("nordlicht")
-    deal = deals.edit(deal, cheaper, version=1, brand=brand, by="oscar", now=NOW + HOUR)
-    deal = deals.expire_now(deal, by="eve", now=NOW + 2 * HOUR)
-    deals.delete(deal, by="root", now=NOW + 3 * HOUR)
+    deal = editing.edit(deal, cheaper, version=1, brand=brand, by="oscar", now=NOW + HOUR)
+    deal = editing.expire_now(deal, by="eve", now=NOW + 2 * HOUR)
+    deleting.delete(deal, by="root", now=NOW + 3 * HOUR)
     assert words("deal", deal.id) == [
         ("eve", "published"),
         ("oscar", "changed"),
@@ -58,7 +59,7 @@ def test_a_deals_life_is_noted():
 
 def test_moving_a_deal_is_noted_with_both_times():
     deal = make_deal(live_at=NOW + DAY, by="eve")
-    moved = deals.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by="eve", now=NOW)
+    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by="eve", now=NOW)
     assert words("deal", deal.id) == [("eve", "scheduled")]
     (entry,) = noted("deal", moved.id)
     assert (entry.before["id"], entry.after["id"]) == (deal.id, moved.id)
@@ -68,7 +69,7 @@ def test_moving_a_deal_is_noted_with_both_times():
 def test_an_import_notes_one_entry_for_each_transaction():
     first = make_deal()
     brand, ids = brands.get("nordlicht"), [make_id(), make_id(), make_id()]
-    deals.publish_many([(one, first.content, brand) for one in ids], by="eve", now=NOW)
+    publishing.publish_many([(one, first.content, brand) for one in ids], by="eve", now=NOW)
     (entry,) = noted("deal", ids[0])
     assert (entry.what, entry.after["others"]) == ("published with 2 others", f"{ids[1]} {ids[2]}")
     assert noted("deal", ids[1]) == []
@@ -77,9 +78,9 @@ def test_an_import_notes_one_entry_for_each_transaction():
 def test_what_was_refused_is_not_noted():
     deal = make_deal()
     brand = brands.get("nordlicht")
-    deals.edit(deal, replace(deal.content, title="A"), version=1, brand=brand, by="eve", now=NOW)
+    editing.edit(deal, replace(deal.content, title="A"), version=1, brand=brand, by="eve", now=NOW)
     with pytest.raises(VersionConflict):
-        deals.edit(deal, replace(deal.content, title="B"), version=1, brand=brand, by="oscar", now=NOW)
+        editing.edit(deal, replace(deal.content, title="B"), version=1, brand=brand, by="oscar", now=NOW)
     assert [by for by, _ in words("deal", deal.id)] == ["eve", "eve"]
 
 

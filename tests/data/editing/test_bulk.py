@@ -12,6 +12,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk, trash
 from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
@@ -292,7 +293,7 @@ def test_what_was_restored_and_deleted_again_meanwhile_stays_deleted(kind):
     work()
     trash.restore(kind, thing.id, by="olga", now=NOW + MINUTE)
     if kind == "deal":
-        deals.delete(deals.get(thing.id), by="olga", now=NOW + MINUTE)
+        deleting.delete(deals.get(thing.id), by="olga", now=NOW + MINUTE)
     else:
         drafts.delete(drafts.get(thing.id), by="olga", now=NOW + MINUTE)
     undo()
@@ -338,7 +339,7 @@ def test_deals_taken_off_a_page_come_back_to_their_places():
 def edit(deal: deals.Deal, *, by: str, now: datetime = NOW + 2 * SOON, **changes: Any) -> deals.Deal:
     deal = deals.get(deal.id)
     content = replace(deal.content, **changes)
-    return deals.edit(deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now)
+    return editing.edit(deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now)
 
 
 def test_another_value_that_somebody_gave_meanwhile_stays_and_is_reported():
@@ -406,7 +407,7 @@ def test_a_deal_that_is_edited_while_others_become_drafts_again_does_not(monkeyp
 def test_a_deal_that_is_gone_by_then_is_reported():
     (deal,) = make_deals(1)
     order(targets=chosen(deal))
-    deals.delete(deal, by="olga", now=NOW)
+    deleting.delete(deal, by="olga", now=NOW)
     work()
     assert reasons() == {deal.id: "It was deleted meanwhile."}
 
@@ -474,7 +475,7 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
 def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
     made = make_deals(3)
     order(targets=chosen(*made))
-    save = deals.edit
+    save = editing.edit
     saved: list[deals.Deal] = []
 
     def edit_one(*args: Any, **more: Any) -> deals.Deal:
@@ -483,11 +484,11 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
         saved.append(save(*args, **more))
         return saved[0]
 
-    monkeypatch.setattr(deals, "edit", edit_one)
+    monkeypatch.setattr(editing, "edit", edit_one)
     for turn in range(jobs.MAX_TRIES):
         loop.run_next(now=NOW + SOON + turn * HOUR)
     assert counts() == ("failed", 1, 0)
-    monkeypatch.setattr(deals, "edit", save)
+    monkeypatch.setattr(editing, "edit", save)
     undo(NOW + DAY)
     assert {category_of(deal) for deal in made} == {KEYBOARDS}
     assert counts() == ("cancelled", 1, 0)
@@ -498,7 +499,7 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
 def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
     made = make_deals(3)
     order(targets=chosen(*made))
-    save = deals.edit
+    save = editing.edit
     paused: list[str] = []
 
     def edit_then_pause(*args: Any, **more: Any) -> deals.Deal:
@@ -508,7 +509,7 @@ def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
             job_actions.pause(JOB, by=EDITOR, now=NOW)
         return deal
 
-    monkeypatch.setattr(deals, "edit", edit_then_pause)
+    monkeypatch.setattr(editing, "edit", edit_then_pause)
     work()
     assert counts() == ("paused", 1, 0)
     assert [category_of(deal) for deal in made].count("toys-hobbies") == 1

@@ -11,6 +11,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
@@ -56,7 +57,7 @@ def edit(deal: deals.Deal, **changes: Any) -> deals.Deal:
         now = deals.get(deal.id)
         content = replace(now.content, **changes)
         try:
-            return deals.edit(
+            return editing.edit(
                 now, content, version=now.version, brand=brands.get("nordlicht"), by="olga", now=NOW + SECOND
             )
         except errors.VersionConflict:

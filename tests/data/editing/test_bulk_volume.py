@@ -11,6 +11,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
@@ -41,7 +42,7 @@ def ids() -> list[str]:
     made = [make_id(NOW - DAY - n * 12 * MINUTE, 10_000 + n) for n in range(DEALS)]
     for first in range(0, DEALS, 20):
         new = [(one, make_content(), brand) for one in made[first : first + 20]]
-        deals.publish_many(new, by=EDITOR, now=NOW - HOUR)
+        publishing.publish_many(new, by=EDITOR, now=NOW - HOUR)
     return made
 
 

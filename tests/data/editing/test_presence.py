@@ -7,6 +7,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import presence
 from dealsite.data.editing.presence import OpenForm
 from dealsite.data.table import schema
@@ -79,7 +80,7 @@ def test_a_heartbeat_tells_the_version_that_is_stored_and_who_made_it():
     deal = make_deal()
     assert (send_heartbeat(deal.id, "eve").version, send_heartbeat(deal.id, "eve").updated_by) == (1, EDITOR)
     content = replace(deal.content, title="Other")
-    deals.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR)
+    editing.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR)
     told = send_heartbeat(deal.id, "eve")
     assert (told.version, told.updated_by, told.updated_at) == (2, "oscar", NOW + HOUR)
 
@@ -96,7 +97,7 @@ def test_a_heartbeat_tells_that_a_draft_was_published_or_never_saved():
 def test_a_deal_that_is_deleted_is_not_there():
     deal = make_deal()
     send_heartbeat(deal.id, "eve")
-    deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     assert send_heartbeat(deal.id, "oscar").version == 0
     assert send_heartbeat(deal.id, "oscar").others == [OpenForm("eve", "Eve", NOW)]
 

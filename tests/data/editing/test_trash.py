@@ -12,6 +12,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, prices
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import audit, trash, trash_record
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity import checks
@@ -34,7 +35,7 @@ def feature(page_id: str, deal: deals.Deal) -> None:
 
 
 def delete(deal: deals.Deal) -> None:
-    deals.delete(deals.get(deal.id), by="oscar", now=NOW)
+    deleting.delete(deals.get(deal.id), by="oscar", now=NOW)
 
 
 def restore(thing: deals.Deal | drafts.Draft) -> trash.RestoreResult:
@@ -44,7 +45,7 @@ def restore(thing: deals.Deal | drafts.Draft) -> trash.RestoreResult:
 
 def reprice(deal: deals.Deal, price: str) -> deals.Deal:
     content = replace(deal.content, price=Decimal(price))
-    return deals.edit(
+    return editing.edit(
         deal, content, version=deal.version, brand=brands.get(content.brand), by=EDITOR, now=NOW
     )
 
@@ -98,7 +99,7 @@ def test_the_trash_lists_what_was_deleted_last_first(wait_for_indexes, monkeypat
     monkeypatch.setattr(trash, "PAGE_SIZE", 2)
     deal, draft = make_deal(title="A deal"), make_draft(title="A draft")
     untitled = make_draft()
-    deals.delete(deal, by="oscar", now=NOW)
+    deleting.delete(deal, by="oscar", now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW + HOUR)
     drafts.delete(untitled, by=EDITOR, now=NOW + HOUR)
     wait_for_indexes()
@@ -311,7 +312,7 @@ def test_what_was_deleted_anew_has_thirty_days_from_then(wait_for_indexes):
     deal = make_deal()
     delete(deal)
     restore(deal)
-    deals.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
+    deleting.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
     wait_for_indexes()
     run_emptying(JOB_DUE)
     assert not trash.purge("deal", deal.id, by=SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
@@ -328,7 +329,7 @@ def test_what_is_restored_and_deleted_anew_while_it_is_purged_stays_in_the_trash
     def meanwhile(found):
         monkeypatch.setattr(trash, "_history", real)
         restore(deal)
-        deals.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
+        deleting.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
         return real(found)
 
     monkeypatch.setattr(trash, "_history", meanwhile)
@@ -393,9 +394,9 @@ def test_a_deal_deleted_and_restored_by_many_is_there_once_or_in_the_trash():
     assert not [one for one in races.at_once(*restores) if isinstance(one, Exception)]
     assert deals.get(deal.id).version == 2
     deal = deals.get(deal.id)
-    results = races.at_once(*[partial(deals.delete, deal, by="ann", now=NOW)] * 3)
+    results = races.at_once(*[partial(deleting.delete, deal, by="ann", now=NOW)] * 3)
     assert not [one for one in results if isinstance(one, Exception)]
-    races.at_once(*restores, partial(deals.delete, deal, by="ann", now=NOW))
+    races.at_once(*restores, partial(deleting.delete, deal, by="ann", now=NOW))
     there, in_trash = deals.get_many([deal.id]), trash.find("deal", deal.id)
     assert len(there) + (in_trash is not None) == 1
     assert brands.get_with_counts("nordlicht").deals == len(there)
@@ -405,7 +406,7 @@ def test_a_deal_deleted_and_restored_by_many_is_there_once_or_in_the_trash():
 def test_a_deal_deleted_while_it_is_edited_and_sold_comes_back_with_what_it_had():
     deal = make_deal(stock=5)
     races.at_once(
-        partial(deals.delete, deal, by="ann", now=NOW),
+        partial(deleting.delete, deal, by="ann", now=NOW),
         partial(reprice, deal, "60"),
         partial(table.write, Update(key=keys.offer(deal.id), add={"stock": -1}, when=())),
     )
@@ -434,7 +435,7 @@ def test_what_is_restored_while_the_trash_is_emptied_is_whole_or_gone():
 @pytest.mark.engines("native", "local")
 def test_many_things_deleted_at_once_have_one_job():
     made = [make_deal() for _ in range(6)]
-    results = races.at_once(*[partial(deals.delete, deal, by="ann", now=NOW) for deal in made])
+    results = races.at_once(*[partial(deleting.delete, deal, by="ann", now=NOW) for deal in made])
     assert not [one for one in results if isinstance(one, Exception)]
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "open"
 
@@ -451,7 +452,7 @@ def test_a_trash_that_nobody_empties_is_found():
 def test_what_deleting_and_restoring_cost():
     deal = make_deal()
     with table.metered() as meter:
-        deals.delete(deal, by=EDITOR, now=NOW)
+        deleting.delete(deal, by=EDITOR, now=NOW)
     assert next(operation for operation, _ in meter.log) == "BatchGetItem"
     with table.metered() as meter:
         restore(deal)

@@ -11,6 +11,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, drafts, prices
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.deal import deleting, editing, rescheduling
 from dealsite.data.editing import trash, versions
 from dealsite.data.editing.versions import Version
 from dealsite.data.integrity import checks
@@ -27,7 +28,7 @@ LATER = NOW + HOUR
 def edit(deal: deals.Deal, *, by: str = "oscar", now=LATER, **changes) -> deals.Deal:
     content = replace(deal.content, **changes)
     brand = brands.get(content.brand)
-    return deals.edit(deal, content, version=deal.version, brand=brand, by=by, now=now)
+    return editing.edit(deal, content, version=deal.version, brand=brand, by=by, now=now)
 
 
 def numbers(history_id: str) -> list[int]:
@@ -36,7 +37,7 @@ def numbers(history_id: str) -> list[int]:
 
 def revert(deal: deals.Deal, number: int, *, stock: bool = False, end: bool = True, now=LATER) -> deals.Deal:
     to = versions.get(deal.history_id, number)
-    return deals.revert(deal, to, version=deal.version, stock=stock, end=end, by=EDITOR, now=now)
+    return editing.revert(deal, to, version=deal.version, stock=stock, end=end, by=EDITOR, now=now)
 
 
 def test_an_edit_keeps_what_was_before_it():
@@ -57,9 +58,9 @@ def test_an_edit_keeps_what_was_before_it():
 def test_publishing_keeps_nothing_and_expiring_what_was_before():
     deal = make_deal()
     assert numbers(deal.id) == []
-    ended = deals.expire_now(deal, by="oscar", now=NOW)
+    ended = editing.expire_now(deal, by="oscar", now=NOW)
     assert versions.get(deal.id, 1).content == deal.content
-    deals.expire_now(ended, by="oscar", now=LATER)
+    editing.expire_now(ended, by="oscar", now=LATER)
     assert numbers(deal.id) == [1]
 
 
@@ -93,10 +94,10 @@ def test_a_change_that_loses_a_conflict_keeps_nothing():
 def test_versions_go_along_to_another_time():
     deal = edit(make_deal(live_at=NOW + DAY), title="New")
     new_id = make_id(NOW + 2 * DAY)
-    moved = deals.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     assert moved.history_id == deals.get(new_id).history_id == deal.id
     last_id = make_id(NOW + 3 * DAY)
-    again = deals.reschedule(moved, NOW + 3 * DAY, new_id=last_id, by=EDITOR, now=NOW)
+    again = rescheduling.reschedule(moved, NOW + 3 * DAY, new_id=last_id, by=EDITOR, now=NOW)
     edit(deals.get(again.id), title="Newer")
     assert numbers(again.history_id) == [4, 1]
 
@@ -104,11 +105,11 @@ def test_versions_go_along_to_another_time():
 def test_versions_wait_in_the_trash_and_go_with_it():
     deal, draft = edit(make_deal(), title="New"), make_draft(title="Half")
     draft = drafts.save(draft, DealContent(title="More"), version=1, by="oscar", now=LATER)
-    deals.delete(deal, by=EDITOR, now=NOW)
+    deleting.delete(deal, by=EDITOR, now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW)
     measured(trash.restore)("deal", deal.id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == numbers(draft.id) == [1]
-    deals.delete(deal, by=EDITOR, now=NOW)
+    deleting.delete(deal, by=EDITOR, now=NOW)
     trash.purge("deal", deal.id, by=EDITOR, now=NOW)
     trash.purge("draft", draft.id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == numbers(draft.id) == []
@@ -117,8 +118,8 @@ def test_versions_wait_in_the_trash_and_go_with_it():
 def test_versions_of_a_deal_that_was_moved_go_with_the_trash_too():
     deal = edit(make_deal(live_at=NOW + DAY), title="New")
     new_id = make_id(NOW + 2 * DAY)
-    moved = deals.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
-    deals.delete(moved, by=EDITOR, now=NOW)
+    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    deleting.delete(moved, by=EDITOR, now=NOW)
     assert trash.get("deal", new_id).history_id == deal.id
     trash.purge("deal", new_id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == []
@@ -176,7 +177,7 @@ def test_its_stock_and_end_come_back_where_that_is_asked_for():
     again = deals.get(deal.id)
     assert revert(again, 2, end=False).content == deal.content
     again = deals.get(deal.id)
-    found = measured(deals.revert)(
+    found = measured(editing.revert)(
         again, versions.get(deal.id, 2), version=again.version, stock=True, end=True, by=EDITOR, now=LATER
     )
     assert found.content == edited.content
@@ -255,7 +256,7 @@ def test_versions_of_nothing_are_taken_away_and_those_of_a_deal_are_kept():
 def test_a_change_costs_as_many_requests_as_before():
     deal, draft = make_deal(), make_draft(title="Half")
     with table.metered() as meter:
-        edited = deals.edit(
+        edited = editing.edit(
             deal,
             replace(deal.content, title="N"),
             version=1,

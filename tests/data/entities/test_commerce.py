@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.commerce.cart import cart_record
-from dealsite.data.commerce.cart.cart_record import CartOwner
+from dealsite.data.commerce import carts
+from dealsite.data.commerce.carts import CartOwner
 from dealsite.data.commerce.order.order_record import order_from_item, order_item
 from dealsite.data.entities import commerce
 from tests.builders import NOW
@@ -56,16 +56,16 @@ def test_what_an_item_may_not_be_is_said(kind, changes, said):
 def test_reading_and_storing_lose_nothing():
     head, line = without_key(EXAMPLES["CartHead"]), EXAMPLES["CartLine"]
     order = without_key(EXAMPLES["Order"])
-    assert cart_record.head_item(ANN, cart_record.head_from_item(head, now=NOW)) == head
-    assert cart_record.line_item(cart_record.line_from_item(line), ANN, None) == without_key(line)
+    assert carts.head_item(ANN, carts.head_from_item(head, now=NOW)) == head
+    assert carts.line_item(carts.line_from_item(line), ANN, None) == without_key(line)
     assert order_item(order_from_item(order)) == order
 
 
 def test_a_visitors_cart_is_read_until_it_ends():
     head: dict[str, Any] = MORE["CartHead"]
-    found = cart_record.head_from_item(head, now=NOW)
+    found = carts.head_from_item(head, now=NOW)
     assert (found.version, found.ends_at is not None) == (3, True)
-    assert cart_record.head_item(CartOwner(visitor=HASH), found) == without_key(head)
+    assert carts.head_item(CartOwner(visitor=HASH), found) == without_key(head)
 
 
 def test_each_type_has_an_example():

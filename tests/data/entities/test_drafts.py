@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.catalogue import draft_record
+from dealsite.data.catalogue import drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.editing import pending_edits, trash_record, versions
 from dealsite.data.table.ids import from_iso
@@ -25,8 +25,8 @@ def test_unpublished_changes_are_listed_until_they_are_discarded():
 
 
 def test_drafts_and_versions_are_stored_as_they_were_read():
-    draft = draft_record.draft_from_item(EXAMPLES["Draft"])
-    stored = draft_record.draft_item(
+    draft = drafts.draft_from_item(EXAMPLES["Draft"])
+    stored = drafts.draft_item(
         draft.id,
         draft.content,
         Brand("nordlicht", "Nordlicht"),
@@ -39,7 +39,7 @@ def test_drafts_and_versions_are_stored_as_they_were_read():
     )
     version = versions.from_item(EXAMPLES["Version"])
     (put,) = versions.keep_writes(DEAL, version)
-    pointer = draft_record.published_write(draft_record.draft_from_item(POINTER), DEAL)
+    pointer = drafts.published_write(drafts.draft_from_item(POINTER), DEAL)
     assert stored == _without_key(EXAMPLES["Draft"])
     assert isinstance(put, Put)
     kept_for_good = {name: value for name, value in EXAMPLES["Version"].items() if name != "ttl"}

@@ -18,7 +18,7 @@ from dealsite.data.catalogue import (
     featured_plans,
     prices,
 )
-from dealsite.data.catalogue.deal import stock
+from dealsite.data.catalogue.deal import editing, stock
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.integrity import checks
 from dealsite.data.integrity.problem import Problem
@@ -1036,7 +1036,7 @@ def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
     deal = make_deal(deal_id=LIVE)
     cheaper = replace(deal.content, price=Decimal("9.90"))
     brand = brands.get("nordlicht")
-    deals.edit(deal, cheaper, version=1, brand=brand, by=EDITOR, now=NOW)
+    editing.edit(deal, cheaper, version=1, brand=brand, by=EDITOR, now=NOW)
     there = prices.of_deal(LIVE)
     (lost,) = [
         key for key in everything() if key[0] == keys.price.partition(LIVE) and not key[1].endswith(LIVE)

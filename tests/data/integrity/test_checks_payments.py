@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.payment import charging, order_payments
+from dealsite.data.commerce import payments
+from dealsite.data.commerce.payment import charging
 from dealsite.data.commerce.payment.payment_totals import place_of
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -122,7 +123,7 @@ def test_other_damage_is_reported(damage):
 
 
 def test_what_a_job_is_still_to_count_is_no_problem_and_what_it_has_counted_is_not_counted_twice():
-    made = order_payments.new_payments(
+    made = payments.new_payments(
         make_id(NOW, 1), "ann", Decimal("90.00"), 3, method="test:approve", first=NOW
     )
     job_id = new_ulid(NOW)

@@ -11,6 +11,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, relations
+from dealsite.data.catalogue.deal import deleting, editing, rescheduling
 from dealsite.data.catalogue.relations import BRAND_WATCH, CATEGORY_WATCH
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import job_actions, jobs
@@ -394,7 +395,7 @@ def test_a_deal_that_is_gone_by_then_cancels_its_announcement(wait_for_indexes):
     deal = seed()
     wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
-    deals.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
@@ -406,7 +407,7 @@ def test_a_deal_that_has_expired_by_then_cancels_its_announcement(wait_for_index
     deal = seed()
     wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
-    deals.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
+    editing.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
@@ -437,7 +438,7 @@ def test_the_announcement_of_a_scheduled_deal_says_what_the_deal_is_then(wait_fo
     relations.add(relations.BRAND_WATCH, "aurora", username="kim", now=NOW)
     content = make_content(title="New title", brand="aurora", category="peripherals-networking")
     make_category("peripherals-networking")
-    deals.edit(deals.get(deal.id), content, version=1, brand=brands.get("aurora"), by=EDITOR, now=NOW)
+    editing.edit(deals.get(deal.id), content, version=1, brand=brands.get("aurora"), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(deal.id) == Counter()
@@ -456,7 +457,7 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(wait_for_ind
         job_actions.pause(deal.id, by=EDITOR, now=NOW)
         stored = deals.get(deal.id)
         content = make_content(title="New title", category="toys-hobbies")
-        deals.edit(stored, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+        editing.edit(stored, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
 
     with monkeypatch.context() as patch:
         interrupt(patch, edit)
@@ -476,7 +477,7 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
     if paused:
         job_actions.pause(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
-    moved = deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    moved = rescheduling.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert moved.announced
     with pytest.raises(errors.NotFound):
         jobs.get(deal.id)
@@ -497,7 +498,7 @@ def test_a_cancelled_announcement_does_not_move_with_its_deal(wait_for_indexes):
     deal = publish_later()
     job_actions.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
-    moved = measured(deals.reschedule)(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    moved = measured(rescheduling.reschedule)(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert not moved.announced
     assert jobs.get(deal.id).state == "cancelled"
     wait_for_indexes()
@@ -542,7 +543,7 @@ def test_ordering_one_message_many_times_at_once_orders_it_once():
 
 
 def move(deal, new_id):
-    return deals.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    return rescheduling.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
 
 
 @pytest.mark.engines("native", "local")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.table import errors, items, shards
+from dealsite.data.table import errors, items, paging
 from dealsite.data.table.writes import Put
 
 pytestmark = [pytest.mark.engines_differ, pytest.mark.usefixtures("fresh_table")]
@@ -18,7 +18,7 @@ def put(partition: int, position: str) -> None:
 
 
 def read(**options) -> list[str]:
-    return [row["GSI3SK"] for row in shards.merged(PARTITIONS, index=keys.GSI3, **options)]
+    return [row["GSI3SK"] for row in paging.merged(PARTITIONS, index=keys.GSI3, **options)]
 
 
 def test_rows_of_all_partitions_come_in_one_order(wait_for_indexes):

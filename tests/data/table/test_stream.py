@@ -9,7 +9,10 @@ from django.core.management import call_command
 
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, relations
-from dealsite.data.commerce import carts, orders
+from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.commerce import carts
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import fulfilment
 from dealsite.data.people import users
 from dealsite.data.table.writes import Delete, Put
 from dealsite.lake.entities import BY_TYPE
@@ -60,7 +63,7 @@ def work_on_the_site():
     relations.add(relations.CATEGORY_WATCH, first.content.category, username="ann", now=NOW)
     yield
     relations.remove(relations.BRAND_LIKE, "nordlicht", username="ann")
-    deals.edit(
+    editing.edit(
         first,
         make_content(title="Lamp, green", price=first.content.price - 1),
         version=first.version,
@@ -74,10 +77,10 @@ def work_on_the_site():
     yield
     order = make_order("ann", make_deal(title="Desk"), plan=3)
     yield
-    orders.cancel("ann", order.id, by=EDITOR, reason="Ordered twice.", now=NOW)
+    fulfilment.cancel("ann", order.id, by=EDITOR, reason="Ordered twice.", now=NOW)
     yield
-    carts.add(carts.user_cart("ann"), carts.CartAddition(first.id, 1, make_id(NOW)), now=NOW)
-    deals.delete(deals.get(first.id), by=EDITOR, now=NOW)
+    changing.add(carts.user_cart("ann"), changing.CartAddition(first.id, 1, make_id(NOW)), now=NOW)
+    deleting.delete(deals.get(first.id), by=EDITOR, now=NOW)
     yield
     users.delete(ann, job_id=order.id, now=NOW)
     yield

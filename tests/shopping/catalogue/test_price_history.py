@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.prices import Price
 from dealsite.data.table.writes import Delete, Update
@@ -27,7 +27,7 @@ def page_of(client: Client, deal: Deal) -> str:
 def reprice(deal: Deal, price: str, was_price: str | None, days_ago: int) -> Deal:
     content = make_content(price=Decimal(price), was_price=Decimal(was_price) if was_price else None)
     brand = Brand("nordlicht", "Nordlicht")
-    return deals.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY)
+    return editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY)
 
 
 def test_beside_the_price_before_stands_the_lowest_of_the_30_days_before(client: Client):
@@ -90,7 +90,7 @@ def test_a_chart_of_a_deal_that_has_just_come_out_is_drawn_too():
 def test_a_scheduled_deal_shows_no_price_of_before(client: Client):
     deal = make_deal(live_at=NOW + HOUR)
     content = make_content(price=Decimal(5))
-    deal = deals.edit(
+    deal = editing.edit(
         deal, content, version=1, brand=Brand("nordlicht", "Nordlicht"), by=EDITOR, now=NOW - HOUR
     )
     assert client.get(f"/deals/{deal.id}/{deal.card.slug}/").status_code == 404

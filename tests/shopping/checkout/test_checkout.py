@@ -13,8 +13,10 @@ from django.utils import timezone
 
 from dealsite.accounts.passwords import hashed
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.order import order_record, saved_details
 from dealsite.data.people import messages, passwords, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
@@ -35,7 +37,7 @@ def ada() -> Client:
     return make_shopper()
 
 
-def placed(username: str = "ada") -> list[orders.OrderCard]:
+def placed(username: str = "ada") -> list[order_record.OrderCard]:
     return orders.of_user(username).orders
 
 
@@ -186,7 +188,7 @@ def test_an_old_form_that_ordered_leads_to_its_order(ada: Client, monkeypatch: p
 def reprice(deal: deals.Deal, price: str) -> None:
     content = make_content(title=deal.card.title, price=Decimal(price), was_price=None)
     current = deals.get(deal.id)
-    deals.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
+    editing.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
 
 
 def test_a_changed_price_orders_nothing_and_says_so(ada: Client):
@@ -263,7 +265,7 @@ def test_without_a_card_only_what_is_free_can_be_ordered():
     assert answer.status_code == 422
     assert "Choose a card to pay with." in answer.content.decode()
     assert placed() == []
-    carts.clear("ada")
+    changing.clear("ada")
     fill_cart("ada", make_deal(price=Decimal("0.00"), was_price=None))
     order = orders.get("ada", place(ada))
     assert (order.total, order.payments) == (Decimal("0.00"), ())

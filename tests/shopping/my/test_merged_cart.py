@@ -12,7 +12,8 @@ from django.utils import timezone
 from dealsite.accounts import cookies
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts
-from dealsite.data.commerce.carts import CartAddition
+from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce.cart.changing import CartAddition
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.people.users import User
@@ -36,7 +37,7 @@ def key(browser: Client) -> str:
 def put(owner: carts.CartOwner, *some: Deal, quantity: int = 1) -> None:
     now = timezone.now()
     wanted = [CartAddition(deal.id, quantity, new_ulid(now)) for deal in some]
-    assert carts.add_many(owner, wanted, now=now).refused == {}
+    assert changing.add_many(owner, wanted, now=now).refused == {}
 
 
 def held(owner: carts.CartOwner = ADA) -> tuple[dict[str, int], dict[str, int]]:
@@ -111,7 +112,7 @@ def test_signing_in_works_though_the_cart_cannot_come_over(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(carts, "merge", fail)
+        patch.setattr(changing, "merge", fail)
         answer = sign_in(browser)
         assert answer.status_code == 302
         assert answer.cookies[site_settings.SESSION_COOKIE_NAME].value

@@ -13,7 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.data.catalogue import deals
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.order import fulfilment
 from dealsite.data.people import messages
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
@@ -53,7 +55,7 @@ def last_said(browser: Client, path: str) -> str:
 def test_orders_are_listed_newest_first_by_status_and_page(ada: Client):
     deal = make_deal(live_at=NOW - 3 * DAY)
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(27)]
-    orders.ship("ada", made[3].id, by="kim", now=NOW)
+    fulfilment.ship("ada", made[3].id, by="kim", now=NOW)
     first = ada.get("/account/orders/")
     assert calls(first) == [BATCH, QUERY]
     assert [card.id for card in first.context["page"].orders] == [order.id for order in made[:25]]
@@ -77,7 +79,7 @@ def test_a_damaged_address_is_refused(ada: Client, query: str):
 def test_an_order_shows_all_about_it(ada: Client):
     deal = make_deal(title="A lamp", price=Decimal("10.00"), was_price=None)
     order = make_order("ada", deal, quantity=3, plan=3)
-    orders.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+    fulfilment.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
     answer = ada.get(f"/account/orders/{order.id}/")
     assert calls(answer) == [BATCH, GET, QUERY, BATCH]
     page = answer.content.decode()
@@ -98,7 +100,7 @@ def test_an_order_shows_all_about_it(ada: Client):
 def test_an_order_is_cancelled_until_it_is_shipped(ada: Client):
     deal = make_deal(stock=5)
     order, sent = make_order("ada", deal, quantity=2), make_order("ada", deal)
-    orders.ship("ada", sent.id, by="kim", now=NOW)
+    fulfilment.ship("ada", sent.id, by="kim", now=NOW)
     for one, said in (
         (order, "Your order is cancelled. What you paid for it is on its way back."),
         (sent, "This order is shipped: it cannot be cancelled."),
@@ -115,7 +117,7 @@ def test_the_same_is_ordered_again_as_far_as_it_can_be(ada: Client):
     there = make_deal(title="A lamp")
     gone = make_deal(title="A chair")
     order = make_order("ada", there, gone, quantity=2)
-    deals.expire_now(deals.get(gone.id), by=EDITOR, now=NOW - HOUR)
+    editing.expire_now(deals.get(gone.id), by=EDITOR, now=NOW - HOUR)
     form = {"token": new_ulid(NOW)}
     for _ in range(2):
         answer = ada.post(f"/account/orders/{order.id}/again/", form)
@@ -178,8 +180,8 @@ def test_messages_and_mails_tell_of_an_order(ada: Client):
     assert f'href="/account/orders/{order.id}/"' in page
     assert "New deal" not in ada.get("/account/messages/").content.decode()
     work()
-    orders.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW + timedelta(minutes=1))
-    orders.deliver("ada", order.id, by="kim", now=NOW + timedelta(minutes=2))
+    fulfilment.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW + timedelta(minutes=1))
+    fulfilment.deliver("ada", order.id, by="kim", now=NOW + timedelta(minutes=2))
     work()
     sent = {
         sent.subject: sent for sent in mail.outbox if "rder" in sent.subject and "ayment" not in sent.subject

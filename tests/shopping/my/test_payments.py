@@ -13,6 +13,8 @@ from django.utils import timezone
 from dealsite.data.commerce import payments
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.order.saved_details import PaymentCard
+from dealsite.data.commerce.payment import payment_record
+from dealsite.data.entities.payments import FAILED, PROCESSED
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways import choice
@@ -46,7 +48,7 @@ def give_card(username: str = "ada", card: PaymentCard = CARD) -> None:
     saved_details.save_card(username, card, job_id=new_ulid(NOW), now=NOW)
 
 
-def pay(browser: Client, payment: payments.Payment, **more: str) -> Any:
+def pay(browser: Client, payment: payment_record.Payment, **more: str) -> Any:
     return browser.post(f"/account/payments/{payment.id}/pay/", {"due_at": iso(payment.due_at)} | more)
 
 
@@ -54,7 +56,7 @@ def said(browser: Client, answer: Any) -> str:
     return str(list(browser.get(answer["Location"]).context["messages"])[-1])
 
 
-def now_is(payment: payments.Payment) -> payments.Payment:
+def now_is(payment: payment_record.Payment) -> payment_record.Payment:
     (found,) = payments.of_order(payment.account, [payment.ref])
     return found
 
@@ -202,18 +204,18 @@ def test_an_instalment_is_paid_early_from_the_present_card(ada: Client):
     found = now_is(second)
     assert (found.next_at, found.method) == (NOW, CARD.token)
     run(Ledger(), NOW)
-    assert now_is(second).status == payments.PROCESSED
+    assert now_is(second).status == PROCESSED
     assert pay(ada, second).status_code == 302
 
 
 def test_what_failed_is_tried_again_from_another_card(ada: Client):
     (payment,) = owe(account="ada", method="declines")
     run(Ledger(), NOW)
-    assert now_is(payment).status == payments.FAILED
+    assert now_is(payment).status == FAILED
     give_card()
     assert "is being charged" in said(ada, pay(ada, payment, again="yes"))
     run(Ledger(), NOW)
-    assert now_is(payment).status == payments.PROCESSED
+    assert now_is(payment).status == PROCESSED
 
 
 def test_what_cannot_be_paid_says_why(ada: Client):

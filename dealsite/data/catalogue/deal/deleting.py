@@ -12,8 +12,8 @@ from dealsite.data.catalogue import brands, buckets
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard, remove_featured
 from dealsite.data.catalogue.content import noted
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get, stock_is
 from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, offer_item
+from dealsite.data.catalogue.deals import Deal, deal_from_items, get, stock_is
 from dealsite.data.editing import trash_record
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import TrashEntry

@@ -13,8 +13,8 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import renew_featured
 from dealsite.data.catalogue.content import DealContent, noted
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_write, get, stock_is
 from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, refuse_problems
+from dealsite.data.catalogue.deals import Deal, deal_write, get, stock_is
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version

@@ -12,7 +12,7 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, noted, noted_many, problems
-from dealsite.data.catalogue.deal.deal_record import Deal, deal_from_items, get
+from dealsite.data.catalogue.deals import Deal, deal_from_items, get
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.deals import DEAL, OFFER

@@ -10,7 +10,6 @@ from dealsite.data.catalogue import buckets, drafts, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import page_key, replace_featured
-from dealsite.data.catalogue.deal.deal_record import Deal, get, stock_is
 from dealsite.data.catalogue.deal.publishing import (
     BrandChanged,
     check_brand,
@@ -18,6 +17,7 @@ from dealsite.data.catalogue.deal.publishing import (
     refuse_problems,
     written,
 )
+from dealsite.data.catalogue.deals import Deal, get, stock_is
 from dealsite.data.editing import audit, pending_edits
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.jobs.jobs import Job, job_from_item

@@ -7,7 +7,7 @@ from functools import partial
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import renew_featured
-from dealsite.data.catalogue.deal.deal_record import (
+from dealsite.data.catalogue.deals import (
     Deal,
     deal_from_items,
     deal_write,
@@ -15,7 +15,7 @@ from dealsite.data.catalogue.deal.deal_record import (
 )
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, job_write
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import MAX_ACTIONS, Check, Put, Write, merge
@@ -51,9 +51,7 @@ def mark_within(deals: Sequence[Deal], actions: int, *, sold_out: bool, now: dat
 
 def mark_later(deal_ids: Iterable[str], *, now: datetime) -> Put:
     """Return the job that has deals' cards say whether they are sold out, a moment later."""
-    return job_write(
-        MARK_SOLD_OUT, to_item(StockPayload(tuple(sorted(deal_ids)))), job_id=new_ulid(now), due=now
-    )
+    return job_write(MARK_SOLD_OUT, StockPayload(tuple(sorted(deal_ids))), job_id=new_ulid(now), due=now)
 
 
 def mark_sold_out(job: Job, now: datetime) -> None:

@@ -13,11 +13,10 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
-from dealsite.data.commerce.cart import view
-from dealsite.data.commerce.cart.cart_record import CartChanged, Head, Line, read_active, user_cart
-from dealsite.data.commerce.order import reading
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.commerce import carts, orders
+from dealsite.data.commerce.carts import CartChanged, Head, Line, read_active, user_cart
 from dealsite.data.commerce.order.order_record import (
     Address,
     Event,
@@ -28,8 +27,9 @@ from dealsite.data.commerce.order.order_record import (
     notice_writes,
     order_item,
 )
-from dealsite.data.commerce.payments import PLANS, Payment, insert_writes, new_payments, plans_for
-from dealsite.data.entities.commerce import ACTIVE, PLACED, PURCHASED
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.commerce.payments import insert_writes, new_payments, plans_for
+from dealsite.data.entities.commerce import ACTIVE, PLACED, PLANS, PURCHASED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
@@ -123,7 +123,7 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
 
 def _placed_before(purchase: Purchase) -> Order:
     try:
-        return reading.get(purchase.username, purchase.order_id)
+        return orders.get(purchase.username, purchase.order_id)
     except NotFound:
         raise CartChanged() from None
 
@@ -200,7 +200,7 @@ def _deals_as_shown(lines: Sequence[Line], now: datetime) -> dict[str, Deal]:
     """Return the deals of lines; CartChanged if they are not what the shopper was shown. 1 batch get."""
     deals = with_offers(line.deal for line in lines)
     offers = {keys.offer(one.id): _offer_of(one) for one in deals.values()}
-    if any(shown.problems for shown in view.compare(lines, offers, now=now)):
+    if any(shown.problems for shown in carts.compare(lines, offers, now=now)):
         raise CartChanged(CHANGED)
     return deals
 

@@ -8,12 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.deal.deal_record import Deal
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.cart.cart_record import Line
-from dealsite.data.commerce.order import reading
-from dealsite.data.commerce.order.order_lines import lines_at, with_lines
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.commerce import orders, payments
+from dealsite.data.commerce.carts import Line
 from dealsite.data.commerce.order.order_record import (
     Event,
     Order,
@@ -23,6 +21,7 @@ from dealsite.data.commerce.order.order_record import (
     notice_writes,
     order_item,
 )
+from dealsite.data.commerce.orders import lines_at, with_lines
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, PURCHASED, RETURNED, SHIPPED
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, VersionConflict
@@ -52,14 +51,14 @@ def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
 
 
 def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Order:
-    order = reading.get(username, order_id)
+    order = orders.get(username, order_id)
     if order.status == event.status:
         return order
     after = _after(order, event, tracking=tracking)
     try:
         table.transact([_order_write(order, after), *notice_writes(after, event)])
     except VersionConflict:
-        current = reading.get(username, order_id)
+        current = orders.get(username, order_id)
         if current.status != event.status:
             raise Conflict(_refusal(current, event)) from None
         return current
@@ -78,7 +77,7 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
     event = Event(CANCELLED, now, by, clean_note(reason))
 
     def attempt() -> Order:
-        order = reading.get(username, order_id)
+        order = orders.get(username, order_id)
         lines: list[Line] = []
         if order.status == PLACED:
             order, lines = with_lines(order)

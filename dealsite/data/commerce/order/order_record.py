@@ -16,7 +16,7 @@ from functools import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.data.commerce.cart.cart_record import CartChanged, Line, line_item, user_cart
+from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
     ADDRESS_CHARACTERS,
@@ -174,13 +174,8 @@ def order_item(order: Order) -> Item:
     return ORDER.item(own | stored)
 
 
-def order_from_item(item: Item) -> Order:
-    """Return the order of its item."""
-    return _read_order(item)
-
-
 _read_card = reader(ORDER_CARD, OrderCard)
-_read_order, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
+order_from_item, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
 
 
 def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:

@@ -18,7 +18,7 @@ from dealsite.data.commerce.payment.payment_lists import of_account
 from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.entities.payments import FAILED, SCHEDULED
 from dealsite.data.jobs.jobs import Job, job_write
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.names import normalise
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, NotFound
@@ -72,7 +72,7 @@ def keep_address(username: str, address: Address) -> None:
 @access_pattern("save a user's card", "1 transaction")
 def save_card(username: str, card: PaymentCard, *, job_id: str, now: datetime) -> None:
     """Keep the card that a user pays with from now on; NotFound. A job gives it to open payments."""
-    job = job_write(USE_CARD, to_item(UseCardPayload(username, card.token)), job_id=job_id, due=now)
+    job = job_write(USE_CARD, UseCardPayload(username, card.token), job_id=job_id, due=now)
     table.transact([_profile_write(username, set={"card": asdict(card)}), job])
 
 

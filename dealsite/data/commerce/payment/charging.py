@@ -18,7 +18,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.payment.order_payments import (
+from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_from_item
+from dealsite.data.commerce.payments import (
     RefundPayload,
     cancelled,
     counted_change,
@@ -26,7 +27,6 @@ from dealsite.data.commerce.payment.order_payments import (
     notice_writes,
     refund_job,
 )
-from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_from_item
 from dealsite.data.entities.commerce import TRANSACTION_GUARD
 from dealsite.data.entities.payments import FAILED, PENDING, PROCESSED, REASON_CHARACTERS, REFUNDED, SCHEDULED
 from dealsite.data.jobs import jobs
@@ -35,7 +35,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, DataError
 from dealsite.data.table.ids import from_iso, iso, new_ulid
-from dealsite.data.table.shards import merged
+from dealsite.data.table.paging import merged
 from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals
 from dealsite.gateways.interface import ChargeDecline, ChargeResult, Gateway, GatewayUnavailable
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import table
-from dealsite.data.commerce.payment.order_payments import cancelled, counted_change, get, refund_job
 from dealsite.data.commerce.payment.payment_record import Payment, Refund, Step
+from dealsite.data.commerce.payments import cancelled, counted_change, get, refund_job
 from dealsite.data.editing import audit
 from dealsite.data.entities.payments import (
     CANCELLED,

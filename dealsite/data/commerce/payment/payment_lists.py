@@ -25,8 +25,8 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.key_templates import Template
+from dealsite.data.table.paging import merged
 from dealsite.data.table.parallel import together
-from dealsite.data.table.shards import merged
 
 PAGE_SIZE = 25
 COMING = timedelta(days=90)

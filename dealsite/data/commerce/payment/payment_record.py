@@ -117,9 +117,4 @@ def payment_item(payment: Payment) -> Item:
     return {"PK": pk, "SK": sk, **PAYMENT.item(stored | {"card": card})}
 
 
-def payment_from_item(item: Item) -> Payment:
-    """Return the payment of its whole item."""
-    return _read(item)
-
-
-_read, _store = reader(PAYMENT.shape, Payment), writer(PAYMENT.shape, Payment)
+payment_from_item, _store = reader(PAYMENT.shape, Payment), writer(PAYMENT.shape, Payment)

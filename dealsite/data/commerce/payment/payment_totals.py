@@ -19,7 +19,7 @@ from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.entities.attributes import CENT
 from dealsite.data.entities.payments import CANCELLED, FAILED, PENDING, PROCESSED, REFUNDED, SCHEDULED, STATES
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import shard
@@ -114,7 +114,7 @@ def writes(deltas: Mapping[Place, Mapping[str, Decimal]]) -> list[Write]:
 
 def totals_job(deltas: Deltas, *, now: datetime, job_id: str) -> Put:
     """Return the write of a job that changes the counters, for a transaction without room for them."""
-    return jobs.job_write(PAYMENT_TOTALS, to_item(TotalsPayload(deltas_map(deltas))), job_id=job_id, due=now)
+    return jobs.job_write(PAYMENT_TOTALS, TotalsPayload(deltas_map(deltas)), job_id=job_id, due=now)
 
 
 def deltas_map(deltas: Deltas) -> dict[str, dict[str, Decimal]]:

@@ -7,10 +7,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, deals, drafts, featured
+from dealsite.data.catalogue import brands, drafts, featured
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, in_words, problems, text_problems
+from dealsite.data.catalogue.deal import deleting, editing, publishing
 from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
@@ -170,7 +171,7 @@ def carry_out(
     if isinstance(thing, Draft) and change.action == bulk.PUBLISH:
         new_id, brand = new_ulid(now), prefetched.brands[thing.content.brand]
         context = note("", new_id)
-        deals.publish(
+        publishing.publish(
             thing.content, deal_id=new_id, brand=brand, by=by, now=now, draft=thing, audit_context=context
         )
     elif change.action == bulk.DELETE:
@@ -178,9 +179,9 @@ def carry_out(
         if isinstance(thing, Draft):
             drafts.delete(thing, by=by, now=now, audit_context=context)
         else:
-            deals.delete(thing, by=by, now=now, version=thing.version, audit_context=context)
+            deleting.delete(thing, by=by, now=now, version=thing.version, audit_context=context)
     elif isinstance(thing, Deal) and change.action == bulk.EXPIRE:
-        deals.expire_now(thing, by=by, now=now, audit_context=note(before, iso(now)))
+        editing.expire_now(thing, by=by, now=now, audit_context=note(before, iso(now)))
     elif isinstance(thing, Deal) and change.action in (bulk.FEATURE, bulk.UNFEATURE):
         feature(change, thing, prefetched, note, by=by, now=now, on=change.action == bulk.FEATURE)
     else:
@@ -202,7 +203,7 @@ def save(
     if isinstance(thing, Draft):
         drafts.save(thing, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     elif brand:
-        deals.edit(thing, content, version=version, brand=brand, by=by, now=now, audit_context=context)
+        editing.edit(thing, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     else:
         raise NotFound(_("Its brand does not exist any more."))
 

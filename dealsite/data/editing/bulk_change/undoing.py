@@ -6,7 +6,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue import drafts
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.featured import MAX_CARDS
@@ -86,7 +87,7 @@ def _withdraw(row: BulkResult, deal: Deal, note: Note, *, by: str, now: datetime
     pointer, context = drafts.get(row.id), note(row.after, "")
     reopen = drafts.reopen_write(pointer, deal.content, deal.card, by=by, now=now)
     context = replace(context, writes=(*context.writes, reopen))
-    deals.delete(deal, by=by, now=now, version=deal.version, audit_context=context)
+    deleting.delete(deal, by=by, now=now, version=deal.version, audit_context=context)
 
 
 def brands_before(change: BulkChange, rows: Iterable[BulkResult]) -> list[str]:
