@@ -173,8 +173,9 @@ WORDS = {"kind": "hot_deal", "headline": "Mechanical keyboard with quiet switche
 
 def announce() -> None:
     """Publish a deal and order a message about it to all users."""
-    from dealsite.data.catalogue import brands, categories, deals
+    from dealsite.data.catalogue import brands, categories
     from dealsite.data.catalogue.content import DealContent
+    from dealsite.data.catalogue.deal import publishing
     from dealsite.data.people import announcements
     from dealsite.data.table.ids import new_ulid
 
@@ -189,7 +190,7 @@ def announce() -> None:
         link="https://shop.example/keyboard",
     )
     deal_id = new_ulid(now - timedelta(minutes=1))
-    deals.publish(content, deal_id=deal_id, brand=brand, by="bench", now=now)
+    publishing.publish(content, deal_id=deal_id, brand=brand, by="bench", now=now)
     announcements.send(
         deal_id,
         message_id=new_ulid(now),

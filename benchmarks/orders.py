@@ -166,13 +166,14 @@ def _pages(username: str, order_id: str) -> list[Reading]:
 
     from dealsite.accounts import cookies
     from dealsite.data.commerce import carts, orders
+    from dealsite.data.commerce.cart import changing
     from dealsite.data.people import sessions, users
     from dealsite.data.table.ids import new_ulid
 
     now = datetime.now(UTC)
     lines = orders.get_with_lines(order_id)[1]
-    wanted = [carts.CartAddition(line.deal, 1, new_ulid(now)) for line in lines]
-    carts.add_many(carts.user_cart(username), wanted, now=now)
+    wanted = [changing.CartAddition(line.deal, 1, new_ulid(now)) for line in lines]
+    changing.add_many(carts.user_cart(username), wanted, now=now)
     users.give_role(username, "back office", by="bench", now=now)
     client = Client(SERVER_NAME="127.0.0.1")
     key = cookies.new_key()
@@ -233,21 +234,24 @@ def _make_user(name: str, now: datetime) -> None:
 
 
 def _buy(name: str, of_deals: list[str], new_id: Callable[[datetime], str]) -> None:
-    from dealsite.data.commerce import carts, orders
+    from dealsite.data.commerce import carts
+    from dealsite.data.commerce.cart import changing
+    from dealsite.data.commerce.order import checkout
+    from dealsite.data.commerce.order.order_record import Address
 
     now, owner = datetime.now(UTC), carts.user_cart(name)
-    carts.add_many(owner, [carts.CartAddition(deal, 1, new_id(now)) for deal in of_deals], now=now)
+    changing.add_many(owner, [changing.CartAddition(deal, 1, new_id(now)) for deal in of_deals], now=now)
     head, lines = carts.read_active(owner, now=now)
-    form = orders.Purchase(
+    form = checkout.Purchase(
         order_id=new_id(now),
         username=name,
         name=name,
         email=f"{name}@example.org",
         version=head.version,
         total=sum((line.total for line in lines), Decimal("0.00")),
-        address=orders.Address(name, "1 High Street", "", "10115", "Berlin", "Germany"),
+        address=Address(name, "1 High Street", "", "10115", "Berlin", "Germany"),
     )
-    orders.place(form, now=now)
+    checkout.place(form, now=now)
 
 
 def tables_of(results: Results) -> str:

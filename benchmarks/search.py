@@ -123,8 +123,9 @@ def _publish() -> list[float]:
 
 
 def _until_found(word: str) -> float:
-    from dealsite.data.catalogue import brands, deals
+    from dealsite.data.catalogue import brands
     from dealsite.data.catalogue.content import DealContent
+    from dealsite.data.catalogue.deal import publishing
     from dealsite.data.table.ids import new_ulid
     from dealsite.search.finding import find
     from dealsite.search.question import Question
@@ -138,7 +139,9 @@ def _until_found(word: str) -> float:
         link="https://shop.example/keyboard",
     )
     now = datetime.now(UTC)
-    deal = deals.publish(content, deal_id=new_ulid(now), brand=brands.get(brand.slug), by="bench", now=now)
+    deal = publishing.publish(
+        content, deal_id=new_ulid(now), brand=brands.get(brand.slug), by="bench", now=now
+    )
     started = time.perf_counter()
     while True:
         found = find(Question(text=word), now=datetime.now(UTC), sort="newest")

@@ -1,6 +1,6 @@
 """Questions to the table, measured where their own tests ask them.
 
-    deal = measured(deals.edit)(deal, ...)
+    deal = measured(editing.edit)(deal, ...)
 
 The call has to send the requests that the function's @access_pattern says. On the embedded engine its units, and the
 lines of the key chart that it touches, are kept for docs/access-patterns.md, which `make docs` writes.
