@@ -26,7 +26,7 @@
 
   const showZones = (root) => {
     for (const time of root.querySelectorAll("time[data-moment]")) {
-      if (time.closest(".desk")) continue; // its forms take times in the zone that the page was made for
+      if (time.closest(".frame")) continue; // its forms take times in the zone that the page was made for
       time.title = time.textContent.trim();
       time.textContent = inWords.format(new Date(time.dateTime));
       delete time.dataset.moment;
