@@ -22,7 +22,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "categories": category_names.names(),
         "missing_categories": missing_categories,
         "user": getattr(request, "user", None),
-        "error_frame": "cms/base.html" if _is_at_work(request) else "base.html",
+        "cms_frame": "cms/base.html" if _is_at_work(request) else "",
         "is_behind_unknown_proxy": is_behind_unknown_proxy(request),
         "has_cart": bool(cookies.cart(request)),
         "meter": getattr(request, "meter", None),

@@ -5,7 +5,6 @@ What can be done on the page that is open, and with what is ticked there, the br
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -15,16 +14,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.deal_list import deal_rows, id_in, query
+from cms.lists.deal_list import DealRow, deal_rows, id_in, query
 from cms.lists.search import find_deals, words_in
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
 from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
-from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.names import slugify
-from dealsite.data.table.ids import new_ulid
 from dealsite.web.pages import page
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
@@ -72,26 +69,39 @@ def _found(request: EditorRequest, words: str) -> list[Group]:
     """Return what goes by these words, and what can be done with the deal that fits best. 1 query for editors."""
     if not request.user.has_role("editor"):
         return []
+    if deal_id := id_in(words):
+        address = reverse("cms_find_deal") + query({"q": deal_id})
+        return [Group(_("Deals"), [Choice(_("Open the deal with this id"), address, "tag", deal_id)])]
+    deals, drafts = _rows(words, "all"), _rows(words, "draft")
+    groups = [Group(_("Deals"), [_choice_of(row, "tag") for row in deals])]
+    if deals:
+        groups.append(Group(_("With “%(title)s”") % {"title": deals[0].card.title}, _verbs(deals[0])))
+    of_drafts = Group(_("Drafts"), [_choice_of(row, "file-pen") for row in drafts])
+    return [*groups, of_drafts, Group(_("Brands"), _brands(words))]
+
+
+def _rows(words: str, state: str) -> list[DealRow]:
+    """Return the deals or drafts that fit best. No request to the table."""
     now = timezone.now()
-    live, drafts = _deals(words, "all", now), _deals(words, "draft", now)
-    groups = [Group(_("Deals"), [choice for _, choice in live])]
-    if live and (best := live[0][0]):
-        groups.append(Group(_("With “%(title)s”") % {"title": best.title}, _verbs(best, now)))
-    return [*groups, Group(_("Drafts"), [choice for _, choice in drafts]), Group(_("Brands"), _brands(words))]
+    return deal_rows(find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN], state, now)
 
 
-def _verbs(card: DealCard, now: datetime) -> list[Choice]:
-    return [
-        Choice(_("Change price or expiry"), reverse("cms_deal_terms", args=[card.id]), "pencil"),
-        Choice(_("Expire now"), reverse("cms_expire_deal", args=[card.id]), "circle-x", fields={}),
-        Choice(
-            _("Duplicate as a draft"),
-            reverse("cms_duplicate_deal", args=[card.id]),
-            "copy",
-            fields={"copy": new_ulid(now)},
-        ),
+def _choice_of(row: DealRow, icon: str) -> Choice:
+    return Choice(row.card.title or _("Draft without a title"), row.address, icon, row.card.brand_name)
+
+
+def _verbs(row: DealRow) -> list[Choice]:
+    """Return what can be done with a deal."""
+    card, copy = row.card, {"copy": row.copy_id}
+    verbs = [
+        Choice(_("Change price or expiry"), row.terms_address, "pencil"),
+        Choice(_("Duplicate as a draft"), row.duplicate_address, "copy", fields=copy),
         Choice(_("History"), reverse("cms_deal_history", args=[card.id]), "history"),
     ]
+    if row.state not in ("scheduled", "expired"):
+        expire = Choice(_("Expire now"), reverse("cms_expire_deal", args=[card.id]), "circle-x", fields={})
+        verbs.insert(1, expire)
+    return verbs
 
 
 def _searches(request: EditorRequest, words: str) -> list[Choice]:
@@ -116,24 +126,7 @@ def _fits(place: Place, words: str) -> bool:
 
 
 def _choice(place: Place) -> Choice:
-    return Choice(str(place.title), reverse(place.url_name), place.icon, place.shortcut)
-
-
-def _deals(words: str, state: str, now: datetime) -> list[tuple[DealCard | None, Choice]]:
-    """Return the deals or drafts that fit best; one alone for an id. No request to the table."""
-    if deal_id := id_in(words):
-        address = reverse("cms_find_deal") + query({"q": deal_id})
-        found = Choice(_("Open the deal with this id"), address, "tag", deal_id)
-        return [(None, found)] if state == "all" else []
-    cards = find_deals(DealFilter(state, words=words), now=now).cards[:MOST_SHOWN]
-    icon = "file-pen" if state == "draft" else "tag"
-    return [
-        (
-            row.card,
-            Choice(row.card.title or _("Draft without a title"), row.address, icon, row.card.brand_name),
-        )
-        for row in deal_rows(cards, state, now)
-    ]
+    return Choice(str(place.title), place.address, place.icon, place.shortcut)
 
 
 def _brands(words: str) -> list[Choice]:

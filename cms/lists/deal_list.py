@@ -224,8 +224,11 @@ def _list_page(
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
     columns = columns_of(chosen["columns"])
     brand = request.GET.get("brand", "")[:80]
-    pages = {name: find_deals(replace(matching, state=name), now=now, size=1) for name in TABS}
-    totals = {name: page.total if page.ready else None for name, page in pages.items()}
+    totals = {}
+    for name in TABS:
+        known = found if name == matching.state else None
+        page = known or find_deals(replace(matching, state=name), now=now, size=1)
+        totals[name] = page.total if page.ready else None
     context |= {
         "state": matching.state,
         "category": chosen["category"],

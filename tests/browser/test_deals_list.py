@@ -50,6 +50,7 @@ def test_a_price_is_changed_by_keyboard_and_set_back(editor_window, some):
     expect(row(page, lamp)).to_contain_text("€5.50")
     expect(page.get_by_role("link", name="Change price and expiry of Lamp")).to_be_focused()
     expect(page.locator("#announce")).to_have_text("“Lamp” is changed.")
+    expect(page.locator("#messages .alert")).to_have_attribute("data-begun", "")  # it leaves by itself
     assert price_of(lamp) == Decimal("5.50")
     page.get_by_role("button", name="Undo").press("Enter")
     expect(row(page, lamp)).not_to_contain_text("€5.50")
@@ -99,6 +100,7 @@ def test_the_list_is_worked_off_by_keys_alone(editor_window, some):
     page.keyboard.press("e")
     expect(page.get_by_role("textbox", name="Price", exact=True)).to_be_focused()
     page.keyboard.type("jx")  # one types: these are letters
+    expect(page.locator(".htmx-settling, .htmx-added")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(rows.nth(1).get_by_role("link", name="Change price and expiry of Desk")).to_be_focused()
     page.keyboard.press("j")
@@ -126,3 +128,10 @@ def test_on_a_phone_a_row_is_an_item_of_two_lines(editor_window, some):
     assert box["height"] <= 96
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert flaws(page) == []
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_times_of_the_cms_stay_in_the_zone_that_its_forms_take(editor_window, some):
+    page: Page = editor_window(timezone_id="Asia/Tokyo")
+    page.goto(f"/cms/deals/{some[0].id}/", wait_until="networkidle")
+    expect(page.locator("main time").first).to_contain_text("UTC")

@@ -6,9 +6,9 @@ How an address comes to be theirs is in email_addresses.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy
 
@@ -21,7 +21,6 @@ from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, Versio
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import (
     Condition,
-    Path,
     Put,
     Update,
     Write,
@@ -142,36 +141,15 @@ class Preferences:
 
 
 USUAL = Preferences()
-PREFERENCES = (
-    "language",
-    "autosave",
-    "shortcuts",
-    "small_menu",
-    "compact_rows",
-)  # the attributes of the sign-in item
+PREFERENCES = tuple(field.name for field in fields(Preferences))  # the attributes of the sign-in item
 
 
-@access_pattern("keep a user's own choices: language, autosave, shortcuts, menu", "1 update")
-def save_preferences(
-    username: str,
-    *,
-    language: str | None = None,
-    autosave: bool | None = None,
-    shortcuts: bool | None = None,
-    small_menu: bool | None = None,
-    compact_rows: bool | None = None,
-) -> None:
-    """Keep what is given, and leave the rest as it is; NotFound for who is no user any more."""
-    given = {
-        "language": language,
-        "autosave": autosave,
-        "shortcuts": shortcuts,
-        "small_menu": small_menu,
-        "compact_rows": compact_rows,
-    }
-    changes: dict[Path, Any] = {name: value for name, value in given.items() if value is not None}
-    if changes:
-        table.write(Update(key=keys.user(username), set=changes, when=is_there(), otherwise=no_user()))
+@access_pattern("keep a user's own choices", "1 update")
+def save_preferences(username: str, **given: str | bool) -> None:
+    """Keep what is given of `Preferences`, and leave the rest as it is; NotFound for who is no user any more."""
+    replace(USUAL, **given)  # type: ignore[arg-type] # TypeError for what is no preference
+    if given:
+        table.write(Update(key=keys.user(username), set={**given}, when=is_there(), otherwise=no_user()))
 
 
 def is_there() -> tuple[Condition, ...]:

@@ -2,7 +2,7 @@
 (() => {
   const STAYS = 8000;
   const frame = document.querySelector(".frame");
-  const messages = document.getElementById("messages");
+  const messages = () => document.getElementById("messages"); // a part of a page may bring new ones
 
   // At once, without waiting for the site, which keeps it for the next page.
   document.addEventListener("submit", (event) => {
@@ -18,7 +18,7 @@
     else message.remove();
   }, STAYS);
   const begin = () => {
-    for (const message of messages.querySelectorAll(".alert:not([data-begun])")) {
+    for (const message of messages().querySelectorAll(".alert:not([data-begun])")) {
       message.dataset.begun = "";
       if (message.matches(".alert-error, .alert-warning")) message.querySelector("[data-message-close]").hidden = false;
       else leave(message);
@@ -26,16 +26,14 @@
   };
 
   // A live region is heard when it changes, so what came with the page is put there a moment later.
-  if (messages?.children.length) {
-    const came = [...messages.children];
-    messages.replaceChildren();
+  const came = [...messages().children];
+  if (came.length) {
+    messages().replaceChildren();
     setTimeout(() => {
-      messages.append(...came);
+      messages().append(...came);
       begin();
     }, 50);
   }
-  document.addEventListener("htmx:oobAfterSwap", (event) => {
-    if (event.detail.target.id === "messages") begin();
-  });
+  document.addEventListener("htmx:afterSettle", begin);
   document.addEventListener("click", (event) => event.target.closest("[data-message-close]")?.closest(".alert").remove());
 })();
