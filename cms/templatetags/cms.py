@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template.loader_tags import BLOCK_CONTEXT_KEY
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -37,6 +38,7 @@ def cms_menu(context: template.Context) -> dict[str, Any]:
         "unlisted": open_to(request.user, UNLISTED),
         "bottom": at_hand(request.user),
         "here": here,
+        "languages": settings.LANGUAGES,  # each by its own name
         "back": above[-1] if above else None,
     }
 

@@ -79,7 +79,9 @@ def test_errors_of_the_cms_stand_in_its_frame_for_those_who_work_there(editor, s
 def test_the_language_is_chosen_in_the_menu_and_leads_back(editor):
     response = editor.post(CHOOSE, {"language": "de", "next": JOBS}, follow=True)
     assert response.redirect_chain == [(JOBS, 302)]
-    assert '<html lang="de">' in response.content.decode()
+    page = response.content.decode()
+    assert '<html lang="de">' in page
+    assert re.findall(r'name="language"[^>]*>([^<]+)<', page) == ["English", "Deutsch"]
     editor.post(CHOOSE, {"language": "xx", "small_menu": "yes"})
     chosen = users.get("eve").preferences
     assert (chosen.language, chosen.small_menu) == ("de", True)
