@@ -7,6 +7,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from cms.shared.requests import EditorRequest, editor_action
 from dealsite.data.entities.work import FILTERS
@@ -21,7 +22,7 @@ COLUMNS = {
     "state": _("State"),
     "price": _("Price"),
     "was_price": _("Was"),
-    "discount": _("Off"),
+    "discount": pgettext_lazy("discount", "Off"),
     "expires": _("Ends"),
     "category": _("Category"),
     "live": _("Live"),

@@ -158,3 +158,15 @@ def test_the_menu_is_a_row_of_icons_for_who_wants_it_so(page):
     page.get_by_role("link", name="Categories").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Categories")
     assert flaws(page) == []
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_nothing_of_a_list_lies_over_the_menu_behind_ones_name(page):
+    now_deal(title="Brass lamp")
+    page.goto("/cms/deals/", wait_until="networkidle")
+    page.locator(".me").click()
+    panel = page.locator(".side .popup-panel")
+    box = panel.bounding_box()
+    assert box
+    over = f"document.elementFromPoint({box['x'] + box['width'] - 8}, {box['y'] + 20}).closest('.popup-panel') !== null"
+    assert page.evaluate(over)
