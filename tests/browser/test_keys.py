@@ -162,11 +162,12 @@ def test_the_menu_is_a_row_of_icons_for_who_wants_it_so(page):
 
 @pytest.mark.sample(quick=0, whole=3)
 def test_nothing_of_a_list_lies_over_the_menu_behind_ones_name(page):
-    now_deal(title="Brass lamp")
+    for number in range(16):
+        now_deal(title=f"Brass lamp {number}")
     page.goto("/cms/deals/", wait_until="networkidle")
     page.locator(".me").click()
-    panel = page.locator(".side .popup-panel")
-    box = panel.bounding_box()
+    box = page.locator(".side .popup-panel").bounding_box()
     assert box
-    over = f"document.elementFromPoint({box['x'] + box['width'] - 8}, {box['y'] + 20}).closest('.popup-panel') !== null"
-    assert page.evaluate(over)
+    for step in range(8, int(box["height"]) - 8, 8):
+        at = f"document.elementFromPoint({box['x'] + box['width'] - 20}, {box['y'] + step})"
+        assert page.evaluate(f"{at}.closest('.popup-panel') !== null"), step
