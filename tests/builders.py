@@ -27,6 +27,15 @@ PICTURE = Picture("pictures/ab/abcdef", 1200, 900, "A keyboard on a desk")
 _numbers = count(1)
 
 
+class Clock:
+    """Seconds that pass when told to."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def make_id(live_at: datetime = NOW - HOUR, number: int | None = None) -> str:
     """Return a deal id for a publication time; of one time, later ids sort after earlier ones."""
     return ids.new_ulid(live_at, next(_numbers) if number is None else number)

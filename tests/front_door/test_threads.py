@@ -16,6 +16,7 @@ from dealsite.data.table import meters
 from dealsite.front_door import pools
 from dealsite.front_door.application import PAGE_THREADS
 from dealsite.front_door.limits import QUEUE_SECONDS
+from tests.builders import Clock
 from tests.front_door.conftest import status_of, wait_for
 
 GET = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -94,13 +95,6 @@ class Slow:
     def __call__(self, request):
         CLOCK.now += 3
         return self.get_response(request)
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self):
-        return self.now
 
 
 CLOCK = Clock()

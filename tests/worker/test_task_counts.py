@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from dealsite.data.catalogue import featured
@@ -12,7 +10,7 @@ from dealsite.data.jobs.task_counts import TaskCounts
 from dealsite.data.table import meters
 from dealsite.data.table.errors import Unavailable
 from dealsite.worker.task_counts import count
-from tests.builders import DAY, EDITOR, NOW, make_deal, make_draft
+from tests.builders import DAY, EDITOR, NOW, Clock, make_deal, make_draft
 from tests.measuring import measured
 from tests.orders import make_order
 from tests.searching import index_table
@@ -21,15 +19,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 
 @pytest.fixture
-def time(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Seconds that pass when told to."""
-
-    class Clock:
-        now = 100.0
-
-        def __call__(self) -> float:
-            return self.now
-
+def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(site_switch, "clock", made := Clock())
     return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from dealsite.data.jobs.site_switch import KnownSwitch, SiteSwitch
 from dealsite.data.table import meters
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Update
-from tests.builders import EDITOR, NOW, make_announcement, make_brand, make_deal, make_id
+from tests.builders import EDITOR, NOW, Clock, make_announcement, make_brand, make_deal, make_id
 from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -36,15 +35,7 @@ def turn() -> Callable[..., SiteSwitch]:
 
 
 @pytest.fixture
-def time(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Seconds that pass when told to."""
-
-    class Clock:
-        now = 100.0
-
-        def __call__(self) -> float:
-            return self.now
-
+def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(site_switch, "clock", made := Clock())
     return made
 
