@@ -17,7 +17,7 @@ from cms.deals import (
     trash,
 )
 from cms.featured import featured
-from cms.home import home, numbers, palette
+from cms.home import home, numbers, overview, palette
 from cms.imports import imports, upload
 from cms.jobs import exports, jobs
 from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
@@ -30,7 +30,7 @@ from cms.shared import pictures
 from cms.taxonomy import named_brands, taxonomy
 
 urlpatterns = [
-    path("", home.home, name="cms_home"),
+    path("", overview.overview, name="cms_home"),
     path("go/", palette.palette, name="cms_palette"),
     path("help/", home.show_help, name="cms_help"),
     path("settings/", home.user_settings, name="cms_settings"),
@@ -125,7 +125,6 @@ urlpatterns = [
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cms_cancel_job"),
     path("jobs/<str:job_id>/retry/", jobs.retry_job, name="cms_retry_job"),
     path("numbers/", numbers.numbers, name="cms_numbers"),
-    path("numbers/days/", numbers.daily_numbers, name="cms_daily_numbers"),
     path("ask/", ask.ask, name="cms_ask"),
     path("ask/answers/<str:run_id>/", ask.answer, name="cms_answer"),
     path("ask/answers/<str:run_id>/csv/", ask.answer_csv, name="cms_answer_csv"),

@@ -1,15 +1,14 @@
-"""The important numbers of the last days: small on the CMS's first page, as charts and tables on a page of their own.
+"""The important numbers of the last days: as figures on the overview, as charts and tables on a page of their own.
 
 Editors see what concerns deals; orders, revenue and sign-ups are the back office's.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import formats, timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -20,13 +19,13 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.ask import numbers as lake_numbers
 from dealsite.ask.lake import open_lake
-from dealsite.ask.numbers import OF_EDITORS, Number
+from dealsite.ask.numbers import OF_EDITORS, SPAN, WEEK, Number
 from dealsite.lake.entities import ADMIN
 from dealsite.templatetags.design import grouped, money
-from dealsite.web.pages import page, part
+from dealsite.web.pages import page
 
-DAYS = 14
-WIDTH, HEIGHT, EDGE = 260, 56, 4  # in the units of the drawing, which is stretched to its place
+WIDTH, HEIGHT, EDGE = 80, 32, 2  # of a figure's line, in the units of its drawing
+FEW = 20  # fewer than that are compared by their difference, not by percents
 
 
 @page("none")
@@ -36,66 +35,102 @@ WIDTH, HEIGHT, EDGE = 260, 56, 4  # in the units of the drawing, which is stretc
 def numbers(request: EditorRequest) -> HttpResponse:
     """What happened in the last 30 days, day by day."""
     template = "cms/home/_numbers.html" if request.htmx else "cms/home/numbers.html"
-    return render(request, template, {"numbers": _numbers_for(request)})
+    found = of_lake(wait=True)
+    is_office = request.user.has_role("back office")
+    shown = [number for number in found.values() if is_office or number.name in OF_EDITORS]
+    return render(request, template, {"numbers": shown})
 
 
-@part("none")
-@role("editor", "back office")
-@require_safe
-@vary_on_headers("HX-Request")
-def daily_numbers(request: EditorRequest) -> HttpResponse:
-    """The same of the last two weeks as small lines: a part of the first page, which does not wait for it."""
-    if not request.htmx:
-        return redirect("cms_numbers")
-    page = {"numbers": [sparkline(number) for number in _numbers_for(request) if number.days]}
-    return render(request, "cms/home/_daily_numbers.html", page)
-
-
-def _numbers_for(request: EditorRequest) -> list[Number]:
-    """Return the numbers that somebody may see; none where the lake gives none in time."""
+def of_lake(*, wait: bool) -> dict[str, Number]:
+    """Return the numbers of the last 30 days; none where the lake gives none, or without `wait` not at once."""
     lake = open_lake({ADMIN})  # they are the same for all who see them
-    found = lake_numbers.last_30_days(lake, now=timezone.now()) if lake else []
-    if request.user.has_role("back office"):
-        return found
-    return [number for number in found if number.name in OF_EDITORS]
+    if lake is None:
+        return {}
+    return lake_numbers.last_30_days(lake, now=timezone.now()) if wait else lake_numbers.known(lake)
 
 
 @dataclass(frozen=True)
-class Sparkline:
-    """A number of the last days as a small line: `line` and `area` are paths, `words` say what is to be seen."""
+class Change:
+    """How a value differs from the one before: `said` is "+12 %", `words` say since when."""
 
-    name: str
-    title: Promise
-    today: str
-    total: str
-    line: str
-    area: str
+    said: str
     words: str
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number with its name, what it is compared with, and lines of its last two weeks and of the two before."""
+
+    title: str | Promise
+    value: str
+    address: str
+    change: Change
+    line: str = ""
+    line_before: str = ""
 
     width, height = WIDTH, HEIGHT
 
+    @property
+    def area(self) -> str:
+        return f"{self.line}V{HEIGHT}H0Z"
 
-def sparkline(number: Number) -> Sparkline:
-    """Return the line of a number's last 14 days, the last of which is today (UTC)."""
-    days = number.days[-DAYS:]
-    values = [value for _day, value in days]
+
+def figure(number: Number, address: str) -> Figure:
+    """Return a number of today, compared with the same day of last week by this time; a level with yesterday's."""
     shown = money if number.is_money else _grouped
-    line = path_of(values)
-    best_day, best = max(days, key=lambda one: one[1])
-    said = _("%(today)s today, %(total)s in %(days)s days; the most was %(best)s on %(day)s.")
-    said = said if best else _("Nothing in %(days)s days.")
-    today, total = shown(values[-1]), shown(sum(values, Decimal()))
-    day = formats.date_format(date.fromisoformat(best_day), "j M")
-    words = said % {"today": today, "total": total, "days": len(values), "best": shown(best), "day": day}
-    return Sparkline(number.name, number.title, today, total, line, f"{line}V{HEIGHT}H0Z", words)
+    values = [day.value for day in number.days]
+    if number.is_level:
+        before, now, top, bottom = [], values[-SPAN:], max(values), min(values)
+        words, title = _("since yesterday"), str(number.title)
+    else:
+        before, now, top, bottom = (
+            values[-2 * SPAN : -SPAN],
+            values[-SPAN:],
+            max(values[-2 * SPAN :]),
+            Decimal(),
+        )
+        day = formats.date_format(number.days[-1 - WEEK].day, "D")
+        words = _("on last %(day)s by this time") % {"day": day}
+        title = _("%(number)s today") % {"number": number.title}
+    return Figure(
+        title,
+        shown(number.today),
+        address,
+        _compared(number.today, number.before, words, is_money=number.is_money),
+        path_of(now, top, bottom),
+        path_of(before, top, bottom),
+    )
 
 
-def path_of(values: Sequence[Decimal]) -> str:
-    """Return the path of a line through some values, from the left edge to the right; none is below zero."""
-    highest = max(values, default=Decimal()) or Decimal(1)
+def two_weeks(number: Number) -> Change:
+    """Return how the last two weeks differ from the two before."""
+    now, before = number.two_weeks
+    return _compared(now, before, _("on the two weeks before"), is_money=number.is_money)
+
+
+def _compared(now: Decimal, before: Decimal, words: str, *, is_money: bool) -> Change:
+    difference = now - before
+    if not difference:
+        return Change("±0", words)
+    tone = "up" if difference > 0 else "down"
+    if before >= FEW or (is_money and before):
+        said = _("%(percent)s %%") % {"percent": f"{round(difference / before * 100):+d}".replace("-", "−")}
+    else:
+        size = money(abs(difference)) if is_money else _grouped(abs(difference))
+        said = f"{'+' if difference > 0 else '−'}{size}"
+    return Change(said, words, tone)
+
+
+def path_of(values: Sequence[Decimal], top: Decimal, bottom: Decimal) -> str:
+    """Return the path of a line through some values, from the left edge to the right; '' for none."""
+    if not values:
+        return ""
+    span = (top - bottom) or Decimal(1)
     step = WIDTH / max(len(values) - 1, 1)
+    high = HEIGHT - 2 * EDGE
     points = [
-        f"{round(number * step)} {EDGE + round(float(1 - value / highest) * (HEIGHT - 2 * EDGE))}"
+        f"{round(number * step, 1):g} {HEIGHT - EDGE - round(float((value - bottom) / span) * high, 1):g}"
         for number, value in enumerate(values)
     ]
     return "M" + "L".join(points)

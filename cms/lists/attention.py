@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.search import page_number
 from cms.shared.requests import EditorRequest, editor_page
@@ -23,18 +24,19 @@ from dealsite.data.catalogue import content
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.editing.links import LinkCheck
+from dealsite.data.jobs import task_counts
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import iso
 from dealsite.search import attention as needs
 from dealsite.search.attention import Today
 from dealsite.search.deal_lists import every_found
-from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import SearchPage, find
 from dealsite.worker.list_export import AT_ONCE, exported
 
-SHOWN = 3  # rows of a topic on the first page
+LISTED, OPENED = 9, 3  # rows of a topic on the overview: of the index, and where they can be put right
 PAGE_SIZE = 25
 EXTENSIONS = ((timedelta(days=1), _("A day longer")), (timedelta(days=7), _("A week longer")))
+OVERVIEW = "overview-"  # before the topic that a form on the overview is of
 FIELDS = {
     "title": _("title"),
     "brand": _("brand"),
@@ -77,13 +79,18 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class Topic:
-    """One thing that needs looking after: what it is called, and what to read while there is none."""
+    """One thing that needs looking after: what it is called, and what to read while there is none.
+
+    `button` leads to its list, or where all of it can be done at once, to that change: `bulk` is what to ask for.
+    """
 
     name: str
     title: Promise
     about: Promise
     fine: Promise
     icon: str
+    button: Promise = _("Look")
+    bulk: str = ""
 
     @property
     def wanted(self) -> needs.Topic:
@@ -110,29 +117,8 @@ TOPICS = {
     topic.name: topic
     for topic in (
         Topic(
-            "drafts",
-            _("Newest drafts"),
-            _("Deals in the making. Those that lack nothing can be published right here."),
-            _("There are no drafts."),
-            "file-pen",
-        ),
-        Topic(
-            "today",
-            _("Goes live today"),
-            _("Scheduled deals that shoppers will see before midnight in your time zone."),
-            _("Nothing is scheduled for today."),
-            "calendar-clock",
-        ),
-        Topic(
-            "ending",
-            _("Ends soon"),
-            _("Deals that end within two days. Give them longer if the shop does."),
-            _("Nothing ends within two days."),
-            "clock",
-        ),
-        Topic(
             "featured",
-            _("Featured, but expired or sold out"),
+            _("Featured, but over"),
             _("Deals on a featured list that have expired or are sold out."),
             _("Every featured deal can be had."),
             "star",
@@ -150,6 +136,17 @@ TOPICS = {
             _("Live deals without stock. Set a new stock, or end them."),
             _("Every live deal has stock."),
             "package-x",
+            _("End all"),
+            "state=live&lacks=stock&all=1&action=expire",
+        ),
+        Topic(
+            "drafts",
+            _("Drafts"),
+            _("Deals in the making. Those that lack nothing can be published right here."),
+            _("There are no drafts."),
+            "file-pen",
+            _("Publish"),
+            "state=draft&all=1&action=publish",
         ),
         Topic(
             "alt-texts",
@@ -159,6 +156,7 @@ TOPICS = {
             ),
             _("Every picture has its alt text."),
             "eye",
+            _("Write them"),
         ),
         Topic(
             "pictures",
@@ -166,20 +164,40 @@ TOPICS = {
             _("Deals and drafts that shoppers would see without a picture."),
             _("Every deal has a picture."),
             "image",
+            _("Add them"),
+        ),
+        Topic(
+            "today",
+            _("Goes live today"),
+            _("Scheduled deals that shoppers will see before midnight in your time zone."),
+            _("Nothing is scheduled for today."),
+            "calendar-clock",
+        ),
+        Topic(
+            "ending",
+            _("Ending soon"),
+            _("Deals that end within two days. Give them longer if the shop does."),
+            _("Nothing ends within two days."),
+            "clock",
         ),
     )
 }
 
 
-def show_all(now: datetime, *, changed: Sequence[DealCard] = ()) -> tuple[list[TopicView], list[DealCard]]:
-    """Return every topic with its first rows, and those of the `changed` whose deals are there. 1 batch get."""
+def summaries(now: datetime) -> list[TopicView]:
+    """Return how much there is of each topic, and some of it, as the index and the menu have it. No requests."""
     today = _today(now)
-    pages = {name: found for name, topic in TOPICS.items() if (found := _find(topic, today, size=SHOWN))}
-    hits = [hit for found in pages.values() for hit in found.hits]
-    data = needs.look([*hits, *(StoredDocument("", card=card) for card in changed)], pages=True)
-    shown = {name: _view(TOPICS[name], found, data, today) for name, found in pages.items()}
-    shown["featured"] = _featured(data, now, most=SHOWN)
-    return [shown[name] for name in TOPICS], [card for card in changed if card.id in data.deals]
+    return [_summary(topic, _find(topic, today, size=LISTED), now) for topic in TOPICS.values()]
+
+
+def _summary(topic: Topic, found: SearchPage | None, now: datetime) -> TopicView:
+    if found is None:
+        return TopicView(topic, task_counts.of_process.current().featured, [])
+    rows = [
+        ProblemRow(hit.card, hit.card.state(now), reverse(f"cms_{hit.kind}", args=[hit.card.id]), 0)
+        for hit in found.hits
+    ]
+    return TopicView(topic, found.total, rows, found.ready)
 
 
 def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> TopicView:
@@ -187,7 +205,7 @@ def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> To
     today = _today(now)
     found = _find(topic, today, size=size, page=page)
     if found is None:
-        return _featured(needs.look([], pages=True), now)
+        return _featured(needs.look([], pages=True), now, size)
     return _view(topic, found, needs.look(found.hits), today)
 
 
@@ -232,7 +250,7 @@ def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> Pro
     )
 
 
-def _featured(data: AttentionData, now: datetime, *, most: int | None = None) -> TopicView:
+def _featured(data: AttentionData, now: datetime, most: int) -> TopicView:
     rows = []
     for page, card in needs.featured_but_over(data.pages, now):
         address, place = reverse("cms_deal", args=[card.id]), (page.id, page.title)
@@ -248,6 +266,7 @@ def _all_rows(query: QueryDict, now: datetime, topic: str) -> Iterator[ProblemRo
 
 
 @editor_page("1 batch get", at=tuple(f"/cms/attention/{name}/" for name in TOPICS))
+@vary_on_headers("HX-Request")
 @exported(
     _("Needs attention"),
     "id=card.id, state, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
@@ -256,12 +275,17 @@ def _all_rows(query: QueryDict, now: datetime, topic: str) -> Iterator[ProblemRo
     _all_rows,
 )
 def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
-    """All of one topic, a page at a time."""
+    """All of one topic, a page at a time; for the overview, which asks by htmx, its first rows."""
     if topic not in TOPICS:
         raise NotFound()
     number = page_number(request.GET.get("page", "1"))
     if not number:
         raise BadCursor()
+    if request.htmx:
+        shown = show(TOPICS[topic], timezone.now(), page=1, size=OPENED)
+        return render(
+            request, "cms/lists/_attention_rows.html", {"shown": shown, "back": f"{OVERVIEW}{topic}"}
+        )
     shown = show(TOPICS[topic], timezone.now(), page=number)
     page = {
         "shown": shown,

@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.lists.attention import TOPICS
+from cms.lists.attention import OVERVIEW, TOPICS
 from cms.shared import undo
 from cms.shared.fields import stored_time
 from cms.shared.requests import EditorRequest, editor_action
@@ -278,4 +278,9 @@ def back(request: EditorRequest) -> HttpResponse:
 def back_address(request: EditorRequest) -> str:
     """Return the address of that list."""
     topic = request.POST.get("back", "")
-    return reverse("cms_attention", args=[topic]) if topic in TOPICS else reverse("cms_home")
+    home = reverse("cms_home")
+    if topic.removeprefix(OVERVIEW) not in TOPICS:
+        return home
+    if topic.startswith(OVERVIEW):
+        return f"{home}?view=deals&open={topic.removeprefix(OVERVIEW)}"
+    return reverse("cms_attention", args=[topic])

@@ -57,7 +57,7 @@ EDITOR, OFFICE, ADMIN = ("editor",), ("back office",), ("admin",)
 BOTH = (*EDITOR, *OFFICE)
 MENU = (
     MenuGroup(
-        "", (Place("cms_home", _("Overview"), "layout-dashboard", EDITOR, "g h", _("home start attention")),)
+        "", (Place("cms_home", _("Overview"), "layout-dashboard", BOTH, "g h", _("home start attention")),)
     ),
     MenuGroup(
         _("Catalogue"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, InvalidOperation
 from operator import itemgetter
@@ -23,7 +24,8 @@ class Series:
     """One line, or one bar of each group; a value is None where the answer has none."""
 
     name: str
-    values: list[float | None]
+    values: Sequence[float | None]
+    is_dashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,9 @@ def chart_of(answer: Answer) -> Chart | None:
     return Chart(kind, labels, series, _said(kind, answer.columns[label].name, labels, series))
 
 
-def chart_of_column(answer: Answer, label: str, number: str) -> Chart | None:
-    """Return the chart of one column of numbers over one of labels; None if the answer does not have both."""
-    chosen = [n for n, column in enumerate(answer.columns) if column.name in (label, number)]
-    if len(chosen) != len({label, number}):
-        return None
-    columns = [answer.columns[n] for n in chosen]
-    return chart_of(Answer(columns, [[row[n] for n in chosen] for row in answer.rows], False, 0))
+def line_chart(label: str, labels: list[str], series: list[Series]) -> Chart:
+    """Return a chart of lines over what `label` names."""
+    return Chart("line", labels, series, _said("line", label, labels, series))
 
 
 def _label(value: Any) -> str:

@@ -1,52 +1,30 @@
--- The last 30 days (UTC) for the CMS's first page: one row a day, also where nothing happened.
+-- The last 30 days (UTC) for the CMS's overview: a row for each day on which something happened, and how much of it by this time of the day.
 WITH
-  days AS (SELECT unnest(generate_series(current_date - 29, current_date, INTERVAL 1 DAY))::DATE AS day),
-  placed AS (
-    SELECT placed_at::DATE AS day, count(*) AS orders, sum(total) AS revenue
-    FROM orders
-    WHERE status <> 'CANCELLED' AND placed_at >= current_date - 29
-    GROUP BY 1
-  ),
-  joined AS (
-    SELECT created_at::DATE AS day, count(*) AS sign_ups FROM users WHERE created_at >= current_date - 29 GROUP BY 1
-  ),
-  carted AS (
-    SELECT added_at::DATE AS day, count(*) AS cart_lines FROM cart_lines WHERE added_at >= current_date - 29 GROUP BY 1
-  ),
-  published AS (
-    SELECT live_at::DATE AS day, count(*) AS new_deals
-    FROM deals
-    WHERE live_at >= current_date - 29 AND live_at::DATE <= current_date
-    GROUP BY 1
-  ),
-  interested AS (
-    SELECT created_at::DATE AS day, count(*) AS interests
-    FROM (
-      SELECT created_at FROM brand_likes
-      UNION ALL SELECT created_at FROM category_likes
-      UNION ALL SELECT created_at FROM brand_watches
-      UNION ALL SELECT created_at FROM category_watches
-    ) AS relations
-    WHERE created_at >= current_date - 29
-    GROUP BY 1
-  ),
-  delivered AS (
-    SELECT sent_at::DATE AS day, count(*) AS messages FROM messages WHERE sent_at >= current_date - 29 GROUP BY 1
+  clock AS (SELECT now() AT TIME ZONE 'UTC' AS now),
+  days AS (SELECT unnest(generate_series(current_date - 29, current_date, INTERVAL 1 DAY)) AS day),
+  events(name, moment, value) AS (
+    SELECT 'orders', placed_at, 1 FROM orders WHERE status <> 'CANCELLED'
+    UNION ALL SELECT 'revenue', placed_at, total FROM orders WHERE status <> 'CANCELLED'
+    UNION ALL SELECT 'sign_ups', created_at, 1 FROM users
+    UNION ALL SELECT 'cart_lines', added_at, 1 FROM cart_lines
+    UNION ALL SELECT 'new_deals', live_at, 1 FROM deals
+    UNION ALL SELECT 'interests', created_at, 1 FROM brand_likes
+    UNION ALL SELECT 'interests', created_at, 1 FROM category_likes
+    UNION ALL SELECT 'interests', created_at, 1 FROM brand_watches
+    UNION ALL SELECT 'interests', created_at, 1 FROM category_watches
+    UNION ALL SELECT 'messages', sent_at, 1 FROM messages
+    -- What is live at the end of a day, or now; deals are taken as they are now.
+    UNION ALL
+    SELECT 'live_deals', days.day, 1
+    FROM days, clock, deals
+    WHERE live_at < least(days.day + INTERVAL 1 DAY, now)
+      AND (expires_at IS NULL OR expires_at > least(days.day + INTERVAL 1 DAY, now))
   )
 SELECT
-  day,
-  coalesce(orders, 0) AS orders,
-  coalesce(revenue, 0) AS revenue,
-  coalesce(sign_ups, 0) AS sign_ups,
-  coalesce(cart_lines, 0) AS cart_lines,
-  coalesce(new_deals, 0) AS new_deals,
-  coalesce(interests, 0) AS interests,
-  coalesce(messages, 0) AS messages
-FROM days
-LEFT JOIN placed USING (day)
-LEFT JOIN joined USING (day)
-LEFT JOIN carted USING (day)
-LEFT JOIN published USING (day)
-LEFT JOIN interested USING (day)
-LEFT JOIN delivered USING (day)
-ORDER BY day
+  name,
+  current_date - moment::DATE AS days_ago,
+  sum(value) AS value,
+  coalesce(sum(value) FILTER (WHERE moment::TIME <= now::TIME), 0) AS by_now
+FROM events, clock
+WHERE moment::DATE BETWEEN current_date - 29 AND current_date
+GROUP BY name, moment::DATE

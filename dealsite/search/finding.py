@@ -1,5 +1,7 @@
 """Finding deals: one page of those that answer a question, what they could be narrowed to, and deals like another."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -7,10 +9,11 @@ import structlog
 from django.utils.safestring import SafeString
 from tantivy import DocAddress, Order, Query, Searcher
 
+from dealsite.data import keys
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import reader
-from dealsite.search.documents import BRAND_SEPARATOR, DEAL, SCHEMA, StoredDocument
+from dealsite.search.documents import BRAND_SEPARATOR, DEAL, SCHEMA, StoredDocument, stored_of
 from dealsite.search.question import (
     How,
     Question,
@@ -127,6 +130,20 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
         logger.warning("search_failed", reason=str(error))
         return []
     return [other for other in cards if other and other.id != card.id][:size]
+
+
+def titles_of(ids: Iterable[str]) -> dict[str, str]:
+    """Return the titles of those of some deals and drafts that the index has. Asks nothing of the table."""
+    searcher = reader.searcher()
+    if searcher is None:
+        return {}
+    found = {}
+    with suppress(reader.Unreadable), reader.unreadable_if_it_fails():
+        for id_ in ids:
+            stored = stored_of(searcher, keys.deal(id_)[0]) or stored_of(searcher, keys.draft(id_)[0])
+            if stored and stored.card:
+                found[id_] = stored.card.title
+    return found
 
 
 @dataclass(frozen=True)

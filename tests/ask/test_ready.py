@@ -10,7 +10,6 @@ from dealsite.ask.lake import lake_in
 from dealsite.data import keys
 from dealsite.data.table.ids import iso, new_ulid
 from tests.ask.lakes import DAY, TODAY, Teller, card, deal_id, write
-from tests.builders import NOW
 
 
 def answer(ask, slug):
@@ -132,18 +131,20 @@ def test_best_customers(ask):
 
 
 def test_the_numbers_of_the_last_30_days(lake):
-    found = {number.name: number for number in numbers.last_30_days(lake, now=NOW)}
+    found = numbers.last_30_days(lake, now=TODAY)
     assert {name: number.total for name, number in found.items()} == {
         "orders": 2,
         "revenue": Decimal("360.00"),
         "sign_ups": 1,
+        "live_deals": 3,
+        "interests": 1,
         "cart_lines": 5,
         "new_deals": 0,
-        "interests": 1,
         "messages": 2,
     }
     assert len(found["orders"].days) == 30
-    assert found["orders"].days[-2] == (day(-1), Decimal(1))
+    yesterday = found["orders"].days[-2]
+    assert (str(yesterday.day), yesterday.value) == (day(-1), Decimal(1))
     assert found["revenue"].chart.kind == "line"
     assert found["revenue"].chart.series[0].values[-2] == 240.0
 
@@ -161,21 +162,22 @@ def test_new_deals_count_on_the_day_they_go_live_and_not_before(tmp_path):
         tell.put(key, type=kind, slug="x", username="ann", created_at=iso(TODAY - number * DAY))
     write(tmp_path / "lake", tell.changes)
     numbers.forget()
-    found = {
-        number.name: number for number in numbers.last_30_days(lake_in(tmp_path / "lake", {"admin"}), now=NOW)
-    }
-    counted = [(at, int(n)) for at, n in found["new_deals"].days if n]
+    found = numbers.last_30_days(lake_in(tmp_path / "lake", {"admin"}), now=TODAY)
+    counted = [(str(one.day), int(one.value)) for one in found["new_deals"].days if one.value]
     assert counted == [(day(-3), 2), (day(0), 1)]
-    assert [n for _day, n in found["interests"].days[-2:]] == [1, 1]
+    assert [one.value for one in found["interests"].days[-2:]] == [1, 1]
+    # One has been live for long, two came three days ago, one today.
+    assert [int(one.value) for one in found["live_deals"].days[-5:]] == [1, 3, 3, 3, 4]
+    assert found["live_deals"].total == 4
     numbers.forget()
 
 
 def test_the_numbers_are_asked_once_a_minute(lake, monkeypatch):
-    first = numbers.last_30_days(lake, now=NOW)
+    first = numbers.last_30_days(lake, now=TODAY)
     monkeypatch.setattr(runs, "start", None)
-    assert numbers.last_30_days(lake, now=NOW) is first
+    assert numbers.last_30_days(lake, now=TODAY) is first
 
 
 def test_there_are_no_numbers_where_the_lake_gives_none(lake, monkeypatch):
     monkeypatch.setattr(numbers, "SQL", "SELECT 1 / ")
-    assert numbers.last_30_days(lake, now=NOW) == []
+    assert numbers.last_30_days(lake, now=TODAY) == {}

@@ -102,7 +102,9 @@ def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
 
 
 @access_pattern("orders that wait", "4 queries")
-def waiting(status: str, *, after: str | None = None, before: str | None = None) -> OrdersPage:
+def waiting(
+    status: str, *, after: str | None = None, before: str | None = None, size: int = PAGE_SIZE
+) -> OrdersPage:
     """Return one page of the orders of all users that wait, oldest first.
 
     PLACED ones wait to be shipped, SHIPPED ones to arrive. A cursor is an order's position, so whatever
@@ -119,15 +121,15 @@ def waiting(status: str, *, after: str | None = None, before: str | None = None)
         low=f"{after}~" if after else None,
         high=_just_below(before) if before else None,
         newest_first=bool(before),
-        limit=PAGE_SIZE + 1,
+        limit=size + 1,
     )
-    shown = [OrderCard.from_item(row["card"]) for row in rows[:PAGE_SIZE]]
+    shown = [OrderCard.from_item(row["card"]) for row in rows[:size]]
     if not shown:
         return OrdersPage([])
     if before:
         shown.reverse()  # rows before a cursor come backwards
     first, last = (keys.orders_to_ship.position(card.placed_at, card.id) for card in (shown[0], shown[-1]))
-    more = len(rows) > PAGE_SIZE
+    more = len(rows) > size
     if before:
         return OrdersPage(shown, last, first if more else None)
     return OrdersPage(shown, last if more else None, first if after else None)

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any, TypedDict
 
 from dealsite.data import keys, table
@@ -13,6 +14,7 @@ from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, previous_ulid
+from dealsite.data.table.parallel import together
 from dealsite.data.table.writes import Put, Write, absent
 
 PAGE_SIZE = 50
@@ -128,6 +130,16 @@ def page(
         shown = [items.get(key, row) for key, row in zip(wanted, shown, strict=True)]
     more = len(rows) > PAGE_SIZE
     return AuditPage([entry_from_item(row) for row in shown], str(shown[-1]["SK"]) if more else None)
+
+
+@access_pattern("what was done last", "2 queries")
+def newest(*, now: datetime, most: int) -> list[Entry]:
+    """Return what was done last, today or yesterday (UTC), newest first; up to `most`. 2 queries."""
+    days = (now.date(), now.date() - timedelta(days=1))
+    today, yesterday = together(
+        *(partial(table.query, keys.audit.partition(day), newest_first=True, limit=most) for day in days)
+    )
+    return [entry_from_item(item) for item in (*today, *yesterday)][:most]
 
 
 def between(day: date | None, after: str | None) -> tuple[str, str]:

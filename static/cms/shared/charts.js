@@ -23,6 +23,7 @@
     const muted = colour("--muted");
     const line = colour("--color-base-300");
     const lying = chart.kind === "bar" && (chart.labels.length > 8 || chart.labels.some((label) => label.length > 14));
+    const several = chart.series.filter((one) => !one.is_dashed).length > 1; // what a dashed line is stands beside the chart
     const names = {
       type: "category",
       data: chart.labels,
@@ -39,10 +40,10 @@
     };
     return {
       animation: false,
-      color: ["--color-primary", "--color-info", "--color-success", "--color-warning"].map((name) => colour(name)),
+      color: ["--color-secondary", "--color-info", "--color-success", "--color-warning"].map((name) => colour(name)),
       textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: text },
-      grid: { left: 8, right: 16, top: chart.series.length > 1 ? 36 : 12, bottom: 8, containLabel: true },
-      legend: { show: chart.series.length > 1, top: 0, textStyle: { color: text } },
+      grid: { left: 8, right: 16, top: several ? 36 : 12, bottom: 8, containLabel: true },
+      legend: { show: several, top: 0, textStyle: { color: text } },
       tooltip: {
         trigger: "axis",
         renderMode: "richText", // HTML would bring styles that the content security policy refuses
@@ -55,7 +56,7 @@
       },
       xAxis: lying ? numbers : names,
       yAxis: lying ? names : numbers,
-      series: chart.series.map((one) => ({
+      series: chart.series.map((one, number) => ({
         name: one.name,
         type: chart.kind,
         data: one.values,
@@ -63,8 +64,8 @@
         symbol: "circle",
         symbolSize: 5,
         showSymbol: chart.labels.length <= 40 && !small,
-        lineStyle: { width: 2.5 },
-        areaStyle: chart.kind === "line" && chart.series.length === 1 ? { opacity: 0.12 } : undefined,
+        lineStyle: one.is_dashed ? { width: 1.5, type: "dashed", color: muted } : { width: 2 },
+        areaStyle: chart.kind === "line" && number === 0 && !several ? { opacity: 0.1 } : undefined,
         itemStyle: chart.kind === "bar" ? { borderRadius: lying ? [0, 4, 4, 0] : [4, 4, 0, 0] } : {},
       })),
     };

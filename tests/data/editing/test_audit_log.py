@@ -180,6 +180,15 @@ def test_the_log_is_read_by_day_person_and_thing_newest_first(wait_for_indexes):
     assert whats(audit.page(kind="page", subject="front", day=(NOW - DAY).date())) == ["no. 4"]
 
 
+def test_what_was_done_last_is_that_of_today_and_yesterday(wait_for_indexes):
+    for number, days in ((1, 0), (2, 1), (3, 2), (4, 0)):
+        entry(number, days=days)
+    wait_for_indexes()
+    newest = measured(audit.newest)
+    assert [one.what for one in newest(now=NOW, most=5)] == ["no. 4", "no. 1", "no. 2"]
+    assert [one.what for one in audit.newest(now=NOW, most=2)] == ["no. 4", "no. 1"]
+
+
 def test_long_lists_take_pages_that_neither_repeat_nor_skip(wait_for_indexes, monkeypatch):
     monkeypatch.setattr(audit, "PAGE_SIZE", 3)
     for number in range(8):

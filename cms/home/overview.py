@@ -1,0 +1,296 @@
+"""The CMS's first page, by role: what needs somebody, each thing a click from being done, and how the site is doing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse, reverse_lazy
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms.home.numbers import Change, Figure, figure, of_lake, two_weeks
+from cms.lists.attention import OPENED, OVERVIEW, TopicView, show, summaries
+from cms.operations import problems, site_state
+from cms.people.audit import AuditRow, row
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import role
+from dealsite.data.catalogue import featured_plans
+from dealsite.data.commerce import orders
+from dealsite.data.commerce.order.order_record import OrderCard
+from dealsite.data.editing import audit, pending_edits
+from dealsite.data.editing.audit import Entry
+from dealsite.data.entities.commerce import PLACED, SHIPPED
+from dealsite.data.entities.featured import PUT_ASIDE
+from dealsite.data.jobs import task_counts
+from dealsite.data.table.ids import first_ulid_of, iso
+from dealsite.data.table.parallel import together
+from dealsite.search.finding import titles_of
+from dealsite.templatetags.design import grouped
+from dealsite.text.lazy import Text
+from dealsite.web.pages import page
+from dealsite.worker.schedule import SCHEDULE
+
+VIEWS = {
+    "deals": ("editor", gettext_lazy("Deals")),
+    "office": ("back office", gettext_lazy("Back office")),
+    "site": ("admin", gettext_lazy("Site")),
+}
+NUMBERS = {
+    "deals": {
+        "live_deals": "cms_deals",
+        "interests": "cms_numbers",
+        "cart_lines": "cms_numbers",
+        "new_deals": "cms_deals",
+    },
+    "office": {"orders": "cms_orders", "revenue": "cms_payments"},
+    "site": {},
+}
+CHARTS = {"deals": "cart_lines", "office": "revenue", "site": "sign_ups"}
+ACTIVITY = {  # kinds of things whose changes concern a view; none: all of them
+    "deals": ("deal", "draft", "brand", "category", "page", "message", "import"),
+    "office": ("order", "payment"),
+    "site": (),
+}
+FAILED = reverse_lazy("cms_payments", query={"list": "failed"})
+LISTED = 7  # of what stands beside the tasks
+READ = 30  # entries of the audit log, of all kinds
+LONG_ON_THE_WAY = timedelta(days=7)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Something that needs somebody, and the one button that leads to its end.
+
+    What unfolds below it: `rows` in the template `part`, or those of a topic, which if not `shown` come from `more`;
+    forms in them lead `back`.
+    """
+
+    name: str
+    icon: str
+    title: str | Promise
+    address: str
+    number: int | None = None
+    note: Text = ""
+    button: str | Promise = gettext_lazy("Look")
+    rows: Sequence[Any] = ()
+    part: str = ""
+    more: str = ""
+    shown: TopicView | None = None
+    back: str = ""
+
+
+@page(
+    "4 queries or 4 queries + 1 batch get or 10 queries or 14 queries or "
+    f"1 get + {6 + len(SCHEDULE)} queries",
+    at=("", "?view=deals", "?view=office", "?view=site", "?open=drafts"),
+)
+@role("editor", "back office")
+@require_safe
+@vary_on_headers("HX-Request")
+def overview(request: EditorRequest) -> HttpResponse:
+    """What needs somebody in their role, how the last days went, and what was done; for htmx the numbers alone."""
+    now = timezone.now()
+    views = [(name, words) for name, (needed, words) in VIEWS.items() if request.user.has_role(needed)]
+    asked = request.GET.get("view", "")
+    view = asked if asked in dict(views) else views[-1][0]
+    context: dict[str, Any] = {"view": view, "views": views, "now": now}
+    if request.htmx:
+        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, wait=True))
+    if view == "deals":
+        read = partial(_deals, now, request.GET.get("open", ""))
+    else:
+        read = partial(_office if view == "office" else _site, now)
+    parts, entries = together(read, partial(audit.newest, now=now, most=READ))
+    context |= _numbers(view, wait=False) | parts | {"activity": _activity(entries, ACTIVITY[view])}
+    return render(request, "cms/home/overview.html", context)
+
+
+def _numbers(view: str, *, wait: bool) -> dict[str, Any]:
+    """Return the figures and the chart of a view; `is_late` where they are still to come."""
+    found = of_lake(wait=wait)
+    figures = [figure(found[name], reverse(url)) for name, url in NUMBERS[view].items() if found]
+    if view == "office":
+        counts = task_counts.of_process.current()
+        figures += [
+            _count(_("To ship"), counts.orders, reverse("cms_orders")),
+            _count(_("Failed payments"), counts.payments, str(FAILED)),
+        ]
+    number = found.get(CHARTS[view])
+    return {
+        "figures": figures,
+        "number": number,
+        "change": number and two_weeks(number),
+        "is_late": not found and not wait,
+    }
+
+
+def _count(title: str, number: int, address: str, note: str = "") -> Figure:
+    shown = f"{number - 1}+" if number >= task_counts.MOST else grouped(number)
+    return Figure(title, shown, address, Change("", note))
+
+
+def _deals(now: datetime, opened: str) -> dict[str, Any]:
+    """Return what needs an editor. 2 queries, and 1 batch get for the topic that is open: else the first one."""
+    plans, changed = together(featured_plans.newest, pending_edits.cards)
+    found = summaries(now)
+    there = [view for view in found if view.number and view.topic.name != "ending"]
+    if opened not in [view.topic.name for view in there]:
+        opened = next((view.topic.name for view in there if view.topic.name != "featured"), "")
+    tasks = [_topic_task(view, now, is_open=view.topic.name == opened) for view in there]
+    if skipped := [plan for plan in plans if plan.state == PUT_ASIDE]:
+        rows = [
+            (plan.title, f"{reverse('cms_featured_page', args=[plan.page])}?plan={plan.id}", plan.at)
+            for plan in skipped
+        ]
+        tasks.append(_links("put-aside", "star", _("Skipped planned lists"), rows))
+    titles = titles_of(card.id for card in changed)  # of those in the trash there are none
+    if kept := [card for card in changed if card.id in titles]:
+        rows = [
+            (card.title or _("Without a title"), f"{reverse('cms_deal', args=[card.id])}?changes=1", None)
+            for card in kept
+        ]
+        tasks.append(_links("unpublished", "file-pen", _("Unpublished changes"), rows))
+    return {
+        "tasks": [task for task in tasks if task.number],
+        "ready": all(view.ready for view in found),
+        "fine": [view.topic.fine for view in found if view.ready and not view.number],
+        "ending": next(view for view in found if view.topic.name == "ending"),
+    }
+
+
+def _topic_task(view: TopicView, now: datetime, *, is_open: bool) -> Task:
+    topic, more = view.topic, reverse("cms_attention", args=[view.topic.name])
+    shown = show(topic, now, page=1, size=OPENED) if is_open else None
+    return Task(
+        name=topic.name,
+        icon=topic.icon,
+        number=(shown or view).number,
+        title=topic.title,
+        note=", ".join(row.card.title for row in view.rows),
+        button=topic.button,
+        address=f"{reverse('cms_bulk')}?{topic.bulk}" if topic.bulk else more,
+        more=more,
+        shown=shown,
+        back=f"{OVERVIEW}{topic.name}",
+    )
+
+
+def _links(name: str, icon: str, title: str, rows: list[tuple[str, str, datetime | None]]) -> Task:
+    note = ", ".join(words for words, _address, _at in rows)
+    return Task(
+        name=name,
+        icon=icon,
+        number=len(rows),
+        title=title,
+        note=note,
+        address=rows[0][1],
+        rows=rows,
+        part="cms/home/_task_links.html",
+    )
+
+
+def _office(now: datetime) -> dict[str, Any]:
+    """Return what needs the back office. 8 queries, and 4 more where not all orders to ship fit on a page."""
+    to_ship, on_the_way = together(
+        partial(orders.waiting, PLACED), partial(orders.waiting, SHIPPED, size=LISTED)
+    )
+    latest = to_ship.orders
+    if to_ship.after:
+        last = f"{iso(now + timedelta(days=1))}#{first_ulid_of(now)}"
+        latest = orders.waiting(PLACED, before=last, size=LISTED).orders
+    counts = task_counts.of_process.current()
+    tasks = []
+    if counts.payments:
+        tasks.append(
+            Task(
+                name="failed",
+                icon="credit-card",
+                number=counts.payments,
+                title=_("Failed payments"),
+                address=str(FAILED),
+            )
+        )
+    for name, icon, title, button, address, cards in (
+        (
+            "to-ship",
+            "package",
+            _("Orders to ship"),
+            _("Packing slips"),
+            _slips(to_ship.orders),
+            to_ship.orders,
+        ),
+        (
+            "late",
+            "truck",
+            _("On the way for over a week"),
+            _("Look"),
+            reverse("cms_orders") + "?list=shipped",
+            [card for card in on_the_way.orders if now - card.placed_at > LONG_ON_THE_WAY],
+        ),
+    ):
+        if cards:
+            tasks.append(
+                Task(
+                    name=name,
+                    icon=icon,
+                    number=max(len(cards), counts.orders if name == "to-ship" and to_ship.after else 0),
+                    title=title,
+                    note=", ".join(card.name for card in cards),
+                    button=button,
+                    address=address,
+                    rows=cards[:LISTED],
+                    part="cms/home/_task_orders.html",
+                )
+            )
+    return {"tasks": tasks, "ready": True, "latest": latest[::-1][:LISTED]}
+
+
+def _slips(cards: Iterable[OrderCard]) -> str:
+    chosen = QueryDict(mutable=True)
+    chosen.setlist("order", [f"{card.username}/{card.id}" for card in cards])
+    return f"{reverse('cms_packing_slips')}?{chosen.urlencode()}"
+
+
+def _site(now: datetime) -> dict[str, Any]:
+    """Return what needs an admin. 1 get, 4 queries, and 1 for each command of the schedule."""
+    state = site_state.read(now=now)
+    operations = reverse("cms_operations")
+    tasks = [
+        Task(
+            name=f"problem-{number}",
+            icon={"error": "circle-alert", "warning": "triangle-alert"}.get(one.tone, "info"),
+            title=one.text,
+            note=one.advice,
+            address=one.address or operations,
+        )
+        for number, one in enumerate(problems.find(state))
+    ]
+    waiting, failed = (sum(kind.jobs[name] for kind in state.queue.kinds) for name in ("due", "failed"))
+    check = state.check
+    figures = [
+        _count(_("Jobs waiting"), waiting, reverse("cms_jobs")),
+        _count(_("Failed jobs"), failed, reverse("cms_jobs")),
+        _count(_("Processes"), len(state.living), operations, ", ".join(state.versions)),
+        _count(
+            _("Problems of the table"),
+            check.left if check else 0,
+            operations,
+            "" if check else _("not checked yet"),
+        ),
+    ]
+    return {"tasks": tasks, "ready": True, "figures": figures, "machines": state.machines}
+
+
+def _activity(entries: Iterable[Entry], kinds: Sequence[str]) -> list[tuple[AuditRow, str]]:
+    """Return the newest entries of some kinds, or of all, each with its thing's title or id. No requests."""
+    shown = [entry for entry in entries if not kinds or entry.kind in kinds][:LISTED]
+    titles = titles_of(entry.subject for entry in shown if entry.kind in ("deal", "draft"))
+    return [(row(entry), titles.get(entry.subject, entry.subject)) for entry in shown]
