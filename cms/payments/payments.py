@@ -28,6 +28,7 @@ from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import payment_status
+from dealsite.text.lazy import Text
 from dealsite.web.pages import page
 from dealsite.worker.list_export import every, exported
 
@@ -35,6 +36,7 @@ MOST_DAYS = 31
 ALL, MOST_EXPORTED_DAYS = "all", 366  # the list of a file alone, beside those on screen
 EXPORTED_AT_ONCE = 500
 CLOSED = "closed"  # the list of closed days, beside those of the statuses
+OVERDUE = "overdue"  # beside all of them, by age
 LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSES} | {
     CLOSED: gettext_lazy("Closed days")
 }
@@ -100,6 +102,13 @@ def _listed(query: QueryDict) -> str:
     return listed
 
 
+def _tabs(chosen: dict[str, str]) -> list[tuple[str, Text, str]]:
+    """Return (name, label, address) of each list of the days that are chosen, and of what is overdue."""
+    own = reverse("cms_payments")
+    lists = [(name, words, own + query(chosen | {"list": name})) for name, words in LISTS.items()]
+    return [*lists, (OVERDUE, _("Overdue"), reverse("cms_overdue_payments"))]
+
+
 def _reading(listed: str) -> Callable[..., RowsPage]:
     return payment_lists.history_of if listed == CLOSED else partial(payment_lists.of_status, listed.upper())
 
@@ -143,13 +152,14 @@ def payment_list(request: EditorRequest) -> HttpResponse:
     context = {
         "listed": listed,
         "label": LISTS[listed],
-        "sorted_by": SORTED_BY[listed],
-        "lists": [(name, words, query(chosen | {"list": name})) for name, words in LISTS.items()],
+        "listed_by": SORTED_BY[listed] if any(row.listed_at != row.due_at for row in page.rows) else "",
+        "now": now,
+        "lists": _tabs(chosen),
         "span": span,
         "token": new_ulid(now),
         "sums": [(words, sums[state]) for state, words in SUMS],
         "rows": with_addresses(page.rows),
-        "first": query(chosen) if after else "",
+        "first_page": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),
     }
     return render(request, "cms/payments/payments.html", context, status=422 if span.error else 200)
@@ -174,7 +184,8 @@ def overdue_payments(request: EditorRequest) -> HttpResponse:
         (_("8 to 30 days"), found.month, days(8, 30), False),
         (_("Older"), found.older, days(31, 61), found.older_at_least),
     ]
-    return render(request, "cms/payments/overdue_payments.html", {"buckets": buckets, "now": now})
+    context = {"listed": OVERDUE, "lists": _tabs({}), "buckets": buckets, "now": now}
+    return render(request, "cms/payments/overdue_payments.html", context)
 
 
 @page("3 queries", at="?q=nothing")
@@ -209,12 +220,14 @@ def account_payments(request: EditorRequest) -> HttpResponse:
     context = {
         "account": account,
         "closed": closed,
+        "listed": chosen["closed"],
         "lists": [
-            (words, query(chosen | {"closed": value}), bool(value) == closed)
-            for words, value in ((_("Not closed yet"), ""), (_("Closed days"), "yes"))
+            (value, words, query(chosen | {"closed": value}))
+            for value, words in (("", _("Not closed yet")), ("yes", _("Closed days")))
         ],
+        "now": timezone.now(),
         "rows": with_addresses(page.payments),
-        "first": query(chosen) if after else "",
+        "first_page": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),
         "trail": [(reverse("cms_payments"), _("Payments")), ("", account)],
     }

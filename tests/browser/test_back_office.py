@@ -17,6 +17,7 @@ from dealsite.data.people import users
 from tests import people
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
+from tests.browser.lists import measures
 from tests.orders import make_order
 
 MINUTE = timedelta(minutes=1)
@@ -56,7 +57,7 @@ def shown(page: Page) -> list[str]:
 def test_orders_are_shipped_together_and_delivered(office_window, width):
     made = [order_of(name, minutes_ago=9 - number) for number, name in enumerate(("ada", "bob", "cyd"))]
     page = office_window(width=width)
-    page.goto("/cms/")
+    page.goto("/cms/orders/")
     assert shown(page) == [order.id for order in made]
     tick(page, made[0])
     tick(page, made[2])
@@ -102,13 +103,38 @@ def test_all_orders_of_a_page_are_chosen_by_one_box_and_counted(office_window):
     made = [order_of(name) for name in ("ada", "bob", "cyd")]
     page = office_window()
     page.goto("/cms/orders/")
-    everything = page.get_by_role("checkbox", name="Choose all orders of this page")
-    expect(page.get_by_text("None chosen")).to_be_visible()
+    everything = page.get_by_role("checkbox", name="Choose all of this page")
+    expect(page.get_by_role("button", name="Mark shipped")).to_be_hidden()
     everything.check()
     expect(page.get_by_text("3 chosen")).to_be_visible()
     page.locator(f"#order-{made[0].id}").get_by_role("checkbox").uncheck()
     expect(page.get_by_text("2 chosen")).to_be_visible()
     assert everything.evaluate("box => box.indeterminate")
+
+
+def test_the_list_of_orders_is_worked_off_by_keys_alone(office_window):
+    made = [order_of(f"shopper{number}", minutes_ago=30 - number) for number in range(20)]
+    page = office_window(width=1280)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/cms/orders/")
+    page.wait_for_load_state("networkidle")
+    top, in_view = measures(page)
+    assert top <= 168
+    assert in_view >= 15
+    for _ in range(2):
+        page.keyboard.press("j")
+    expect(page.locator(f"#order-{made[1].id}")).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 chosen")).to_be_visible()
+    assert measures(page) == (top, in_view)  # no row moved
+    assert flaws(page) == []
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    page.get_by_role("button", name="Mark 1 order shipped").click()
+    expect(page.get_by_role("status").filter(has_text="1 order is marked shipped.")).to_be_visible()
+    assert [now_of(order).status for order in made[:4]] == ["PLACED", "PLACED", "SHIPPED", "PLACED"]
+    page.locator(f"#order-{made[3].id}").press("Enter")
+    expect(page).to_have_url(re.compile(f"/cms/orders/shopper3/{made[3].id}/$"))
 
 
 @pytest.mark.sample(quick=0, whole=3)

@@ -12,6 +12,7 @@ from dealsite.data.catalogue.deals import Deal
 from tests.browser.content import now_deal
 from tests.browser.deal_form import said
 from tests.browser.flaws import flaws
+from tests.browser.lists import measures
 
 LIST = "/cms/deals/?state=live"
 
@@ -77,15 +78,9 @@ def test_the_list_is_worked_off_by_keys_alone(editor_window, some):
     page.goto(LIST)
     page.wait_for_load_state("networkidle")
     rows = page.locator("[data-rows] tbody tr")
-    measured = page.evaluate(
-        """() => {
-          const rows = [...document.querySelectorAll("[data-rows] tbody tr")].map((row) => row.getBoundingClientRect());
-          const foot = document.querySelector(".page-foot").getBoundingClientRect().top;
-          return [rows[0].top, rows.filter((row) => row.bottom <= foot).length];
-        }"""
-    )
-    assert measured[0] <= 210, measured
-    assert measured[1] >= 14, measured
+    top, in_view = measures(page)
+    assert top <= 210
+    assert in_view >= 14
     page.keyboard.press("j")
     expect(rows.nth(0)).to_be_focused()
     page.keyboard.press("j")
@@ -95,7 +90,7 @@ def test_the_list_is_worked_off_by_keys_alone(editor_window, some):
     expect(page.get_by_text("1 chosen")).to_be_visible()
     box = rows.nth(1).bounding_box()
     assert box
-    assert box["y"] == pytest.approx(measured[0] + 44, abs=2)  # no row moved
+    assert box["y"] == pytest.approx(top + 44, abs=2)  # no row moved
     page.keyboard.press("x")
     page.keyboard.press("e")
     expect(page.get_by_role("textbox", name="Price", exact=True)).to_be_focused()

@@ -10,7 +10,7 @@
   const chosen = () => list.querySelector("[aria-selected=true]");
 
   // What can be done on the page and with what is ticked there: its own links and buttons, pressed from here.
-  const verbs = () => [...document.querySelectorAll(".bar-actions :is(a, button), .bulk-bar button")]
+  const verbs = () => [...document.querySelectorAll(".bar-actions :is(a, button), .selection button")]
     .filter((element) => element.getClientRects().length && !element.disabled && element.tabIndex >= 0 && element.textContent.trim());
   const fits = (name, words) => {
     const known = name.toLowerCase().split(/\s+/);
