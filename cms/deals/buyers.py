@@ -63,6 +63,7 @@ def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
     page = orders.carts_with(deal_id, LISTS[listed][0], day=day, after=request.GET.get("after") or None)
     chosen = {"list": listed, "day": day.isoformat() if day else ""}
     context = {
+        "now": timezone.now(),
         "deal": found.get(deal_id),
         "deal_id": deal_id,
         "state": found[deal_id].card.state(timezone.now()) if deal_id in found else "",
