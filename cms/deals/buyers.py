@@ -64,6 +64,7 @@ def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
     page = orders.carts_with(deal_id, LISTS[listed][0], day=day, after=request.GET.get("after") or None)
     chosen = {"list": listed, "day": day.isoformat() if day else ""}
     context = {
+        "now": timezone.now(),
         "deal": found.get(deal_id),
         "deal_id": deal_id,
         "state": found[deal_id].card.state(now) if deal_id in found else "",
@@ -74,7 +75,6 @@ def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
         "day": chosen["day"],
         "day_error": day_error,
         "page": page,
-        "now": now,
         "after": page.after and query(chosen | {"after": page.after}),
         "first_page": query(chosen) if request.GET.get("after") else "",
     }

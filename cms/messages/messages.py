@@ -114,6 +114,7 @@ def message_list(request: EditorRequest) -> HttpResponse:
         if one.id in found
     ]
     context = {
+        "now": now,
         "rows": rows,
         "here": request.get_full_path(),
         "after": page.after and query({"after": page.after}),

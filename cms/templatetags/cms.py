@@ -60,6 +60,7 @@ def list_actions(context: template.Context, address: str = "") -> dict[str, Any]
         "longest_name": VIEW_NAME_CHARACTERS,
         "token": new_ulid(timezone.now()),
         "csrf_token": context.get("csrf_token"),
+        "comes_along": context["request"].htmx,
     }
 
 

@@ -181,8 +181,8 @@ def moment(when: datetime | None) -> SafeString | str:
 
 
 @register.simple_tag
-def brief(when: datetime, now: datetime) -> SafeString:
-    """How far off a time is, "in 3 h 18", "in 35 h", "16 d ago", with the whole time at hand."""
+def brief(when: datetime, now: datetime, *, clock: object = False) -> SafeString:
+    """How far off a time is, "in 3 h 18", "in 35 h", "16 d ago", or by the clock, with the whole time at hand."""
     whole = f"{date_format(local := timezone.localtime(when))}, {local:%H:%M} {local.tzname() or 'UTC'}"
     minutes = int(abs((when - now).total_seconds())) // 60
     hours, days = minutes // 60, minutes // 1440
@@ -199,7 +199,7 @@ def brief(when: datetime, now: datetime) -> SafeString:
         '<time datetime="{}" title="{}">{}<span class="sr-only">: {}</span></time>',
         when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         whole,
-        words % {"span": span},
+        f"{local:%H:%M}" if clock else words % {"span": span},
         whole,
     )
 

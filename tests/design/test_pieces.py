@@ -39,6 +39,7 @@ def test_how_far_off_a_time_is_is_said_briefly_and_whole(subtests: pytest.Subtes
             assert f">{words}<" in shown
             assert "2026, " in shown.split('title="')[1]  # the whole time, for pointer and screen reader
             assert shown.count(" UTC") == 2
+    assert ">09:00<" in brief(NOW - timedelta(hours=3), NOW, clock=NOW.date())
 
 
 def test_the_time_left_is_said_in_whole_units(subtests: pytest.Subtests):

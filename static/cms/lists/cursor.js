@@ -23,11 +23,17 @@ The rows are one stop for Tab; from the row on, Tab leads through what is in it.
     row.scrollIntoView({ block: "nearest" });
   };
 
+  let held = false; // whether the focus was in a row itself, which nothing gives back to one that comes anew
+  document.addEventListener("htmx:beforeSwap", () => {
+    held = rows().includes(document.activeElement);
+  });
+
   const begin = () => {
     const all = rows();
     if (!all.length || all.some((row) => row.hasAttribute("data-cursor"))) return;
     const again = all.find((row) => row.id === here);
     put(again ?? all[0], { shown: Boolean(again) });
+    if (again && held) again.focus({ preventScroll: true });
   };
 
   document.addEventListener("keydown", (event) => {

@@ -88,7 +88,7 @@ def test_a_job_is_paused_resumed_and_cancelled(editor, deal):
     assert jobs.get(JOB).state == "open"
     act(editor, "cancel")
     assert jobs.get(JOB).state == "cancelled"
-    assert f"-{JOB}" not in page(editor.get(ADDRESS))
+    assert f"/jobs/{JOB}/" not in page(editor.get(ADDRESS))
 
 
 def test_a_failed_job_is_tried_again(editor, deal, monkeypatch):
@@ -148,7 +148,7 @@ def test_a_button_leads_back_to_its_list_and_nowhere_else(editor, deal, back, le
 def test_the_list_is_a_part_of_its_own_for_htmx(editor, deal):
     send(deal)
     response = editor.get(ADDRESS, headers=HTMX)
-    assert response.content.decode().lstrip().startswith('<div class="flex flex-col gap-6" id="jobs">')
+    assert response.content.decode().lstrip().startswith('<div class="list" id="jobs">')
     assert "HX-Request" in response["Vary"]
     whole = page(editor.get(ADDRESS))
     assert 'hx-trigger="click, every 2s, seen-again"' in whole
