@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -59,7 +59,6 @@ ACTIVITY = {  # kinds of things whose changes concern a view; none: all of them
     "office": ("order", "payment"),
     "site": (),
 }
-FAILED = reverse_lazy("cms_payments", query={"list": "failed"})
 LISTED = 7  # of what stands beside the tasks
 READ = 30  # entries of the audit log, of all kinds
 LONG_ON_THE_WAY = timedelta(days=7)
@@ -103,17 +102,17 @@ def overview(request: EditorRequest) -> HttpResponse:
     view = asked if asked in dict(views) else views[-1][0]
     context: dict[str, Any] = {"view": view, "views": views, "now": now}
     if request.htmx:
-        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, wait=True))
+        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, now, wait=True))
     if view == "deals":
         read = partial(_deals, now, request.GET.get("open", ""))
     else:
         read = partial(_office if view == "office" else _site, now)
     parts, entries = together(read, partial(audit.newest, now=now, most=READ))
-    context |= _numbers(view, wait=False) | parts | {"activity": _activity(entries, ACTIVITY[view])}
+    context |= _numbers(view, now, wait=False) | parts | {"activity": _activity(entries, ACTIVITY[view])}
     return render(request, "cms/home/overview.html", context)
 
 
-def _numbers(view: str, *, wait: bool) -> dict[str, Any]:
+def _numbers(view: str, now: datetime, *, wait: bool) -> dict[str, Any]:
     """Return the figures and the chart of a view; `is_late` where they are still to come."""
     found = of_lake(wait=wait)
     figures = [figure(found[name], reverse(url)) for name, url in NUMBERS[view].items() if found]
@@ -121,7 +120,7 @@ def _numbers(view: str, *, wait: bool) -> dict[str, Any]:
         counts = task_counts.of_process.current()
         figures += [
             _count(_("To ship"), counts.orders, reverse("cms_orders")),
-            _count(_("Failed payments"), counts.payments, str(FAILED)),
+            _count(_("Failed payments"), counts.payments, _failed_payments(now)),
         ]
     number = found.get(CHARTS[view])
     return {
@@ -130,6 +129,12 @@ def _numbers(view: str, *, wait: bool) -> dict[str, Any]:
         "change": number and two_weeks(number),
         "is_late": not found and not wait,
     }
+
+
+def _failed_payments(now: datetime) -> str:
+    """Return the address of the list of what failed: by the day of the next try, or the last one's."""
+    first, last = ((now + timedelta(days=days)).date() for days in (-15, 15))  # as many days as the list shows
+    return reverse("cms_payments", query={"list": "failed", "first": first, "last": last})
 
 
 def _count(title: str, number: int, address: str, note: str = "") -> Figure:
@@ -215,7 +220,7 @@ def _office(now: datetime) -> dict[str, Any]:
                 icon="credit-card",
                 number=counts.payments,
                 title=_("Failed payments"),
-                address=str(FAILED),
+                address=_failed_payments(now),
             )
         )
     for name, icon, title, button, address, cards in (
