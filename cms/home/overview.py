@@ -32,7 +32,7 @@ from dealsite.data.entities.featured import PUT_ASIDE
 from dealsite.data.jobs import task_counts
 from dealsite.data.table.ids import first_ulid_of, iso
 from dealsite.data.table.parallel import together
-from dealsite.search.finding import titles_of
+from dealsite.search.finding import known_of
 from dealsite.templatetags.design import grouped
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page
@@ -133,7 +133,9 @@ def _numbers(view: str, now: datetime, *, wait: bool) -> dict[str, Any]:
 
 def _failed_payments(now: datetime) -> str:
     """Return the address of the list of what failed: by the day of the next try, or the last one's."""
-    first, last = ((now + timedelta(days=days)).date() for days in (-15, 15))  # as many days as the list shows
+    first, last = (
+        (now + timedelta(days=days)).date() for days in (-15, 15)
+    )  # as many days as the list shows
     return reverse("cms_payments", query={"list": "failed", "first": first, "last": last})
 
 
@@ -156,8 +158,8 @@ def _deals(now: datetime, opened: str) -> dict[str, Any]:
             for plan in skipped
         ]
         tasks.append(_links("put-aside", "star", _("Skipped planned lists"), rows))
-    titles = titles_of(card.id for card in changed)  # of those in the trash there are none
-    if kept := [card for card in changed if card.id in titles]:
+    not_in_trash = known_of(card.id for card in changed)
+    if kept := [card for card in changed if card.id in not_in_trash]:
         rows = [
             (card.title or _("Without a title"), f"{reverse('cms_deal', args=[card.id])}?changes=1", None)
             for card in kept
@@ -297,5 +299,6 @@ def _site(now: datetime) -> dict[str, Any]:
 def _activity(entries: Iterable[Entry], kinds: Sequence[str]) -> list[tuple[AuditRow, str]]:
     """Return the newest entries of some kinds, or of all, each with its thing's title or id. No requests."""
     shown = [entry for entry in entries if not kinds or entry.kind in kinds][:LISTED]
-    titles = titles_of(entry.subject for entry in shown if entry.kind in ("deal", "draft"))
+    known = known_of(entry.subject for entry in shown if entry.kind in ("deal", "draft"))
+    titles = {id_: stored.card.title for id_, stored in known.items() if stored.card}
     return [(row(entry), titles.get(entry.subject, entry.subject)) for entry in shown]

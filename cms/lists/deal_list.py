@@ -44,7 +44,8 @@ from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.search.deal_lists import every_found
-from dealsite.search.finding import SearchPage
+from dealsite.search.documents import StoredDocument
+from dealsite.search.finding import SearchPage, known_of
 from dealsite.text.lazy import Text
 from dealsite.worker.list_export import AT_ONCE, every, exported
 
@@ -70,7 +71,7 @@ FOUND_AT_ONCE = 500  # that search finds, for a file
 EXPORTED = (
     "title=card.title, picture=card.picture.name, brand=card.brand_name, category=category_name, price=card.price, "
     "was_price=card.was_price, discount=card.discount_percent, state, @live=card.live_at, "
-    "@expires=card.expires_at, voucher=card.voucher_code, id=card.id"
+    "@expires=card.expires_at, @changed=known.changed_at, voucher=card.voucher_code, id=card.id"
 )
 ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)
 
@@ -83,6 +84,7 @@ class DealRow:
     kind: Literal["deal", "draft"]
     state: str
     copy_id: str
+    known: StoredDocument  # what the index has of it
 
     @property
     def category_name(self) -> str:
@@ -291,9 +293,18 @@ def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
 
 def deal_rows(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]:
     """Return the cards of a list with their states now; those of a list of drafts are drafts."""
-    if state == "draft":
-        return [DealRow(card, "draft", "draft", new_ulid(now)) for card in cards]
-    return [DealRow(card, "deal", card.state(now), new_ulid(now)) for card in cards]
+    known, nothing = known_of(card.id for card in cards), StoredDocument("")
+    kind: Literal["deal", "draft"] = "draft" if state == "draft" else "deal"
+    return [
+        DealRow(
+            card,
+            kind,
+            state if kind == "draft" else card.state(now),
+            new_ulid(now),
+            known.get(card.id, nothing),
+        )
+        for card in cards
+    ]
 
 
 def query(values: dict[str, str]) -> str:

@@ -26,11 +26,23 @@ COLUMNS = {
     "expires": _("Ends"),
     "category": _("Category"),
     "live": _("Live"),
+    "changed": _("Changed"),
     "voucher": _("Voucher"),
     "id": _("Id"),
 }
-USUAL = ("picture", "brand", "state", "price", "was_price", "discount", "expires", "category", "live")
-WIDE = ("was_price", "category")  # of the usual ones, those for which a narrow window has no room
+USUAL = (
+    "picture",
+    "brand",
+    "state",
+    "price",
+    "was_price",
+    "discount",
+    "expires",
+    "category",
+    "live",
+    "changed",
+)
+WIDE = ("was_price", "category", "changed")  # of the usual ones, those for which a narrow window has no room
 WITH_THE_TITLE = ("picture", "brand")  # stand in the title's own column
 SORTS = {"price": "price", "discount": "discount", "expires": "ending"}  # column -> an order of search
 

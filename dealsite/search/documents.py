@@ -13,11 +13,11 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing.links import check_of
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import EPOCH
+from dealsite.data.table.ids import EPOCH, from_iso
 from dealsite.search.words import other_spellings, plain_analyser, stemming_analyser, words_of
 from dealsite.text import markdown
 
-FORMAT = 4  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 5  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
@@ -62,6 +62,8 @@ class StoredDocument:
     card: DealCard | None = None
     words: str = ""
     checkpoint: str | None = None
+    changed_at: datetime | None = None
+    changed_by: str = ""
 
     @classmethod
     def of(cls, document: tantivy.Document) -> Self:
@@ -73,6 +75,8 @@ class StoredDocument:
             card=DealCard.from_item(card) if card else None,
             words=kept.get("words", ""),
             checkpoint=kept.get("checkpoint"),
+            changed_at=from_iso(kept["changed_at"]) if kept.get("changed_at") else None,
+            changed_by=kept.get("changed_by", ""),
         )
 
 
@@ -98,7 +102,14 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     spelled = " ".join((card.title, card.brand_name, category, plain))
     kind = DEAL if item["type"] == "Deal" else DRAFT
     words = plain[:DESCRIPTION_CHARACTERS]
-    kept = {"sequence": sequence, "kind": kind, "card": item["card"], "words": words}
+    kept = {
+        "sequence": sequence,
+        "kind": kind,
+        "card": item["card"],
+        "words": words,
+        "changed_at": item.get("updated_at"),
+        "changed_by": item.get("updated_by"),
+    }
     label = [f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}"] if card.brand else []
     fields = {
         "key": key,

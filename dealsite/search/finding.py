@@ -132,8 +132,8 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
     return [other for other in cards if other and other.id != card.id][:size]
 
 
-def titles_of(ids: Iterable[str]) -> dict[str, str]:
-    """Return the titles of those of some deals and drafts that the index has. Asks nothing of the table."""
+def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
+    """Return what the index has of some deals and drafts, by their ids. Asks nothing of the table."""
     searcher = reader.searcher()
     if searcher is None:
         return {}
@@ -142,7 +142,7 @@ def titles_of(ids: Iterable[str]) -> dict[str, str]:
         for id_ in ids:
             stored = stored_of(searcher, keys.deal(id_)[0]) or stored_of(searcher, keys.draft(id_)[0])
             if stored and stored.card:
-                found[id_] = stored.card.title
+                found[id_] = stored
     return found
 
 

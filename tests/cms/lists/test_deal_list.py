@@ -1,12 +1,14 @@
 import re
+from dataclasses import replace
 from decimal import Decimal
 from html import unescape
 
 import pytest
 from django.urls import reverse
 
+from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.lists import PAGE_SIZE
-from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
+from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 LIST = reverse("cms_deals")
@@ -214,3 +216,21 @@ def test_rows_are_as_close_as_one_likes(editor):
     assert editor.post(reverse("cms_choose"), {"next": "//evil.example/"}).headers["Location"] == reverse(
         "cms_home"
     )
+
+
+def test_a_row_says_when_it_was_changed_last_and_by_whom_as_far_as_the_index_knows(editor, search_index):
+    deal = make_deal(title="Lamp", live_at=NOW - DAY)
+    editing.edit(
+        deal,
+        replace(deal.content, price=Decimal("5")),
+        version=1,
+        brand=make_brand(),
+        by="oscar",
+        now=NOW - HOUR,
+    )
+    assert "oscar" not in editor.get(LIST).content.decode()
+    search_index()
+    cell = re.search(r'<td class="column-changed.*?</td>', editor.get(LIST).content.decode(), re.S)
+    assert cell
+    assert "1 h ago" in cell[0]
+    assert "oscar" in cell[0]

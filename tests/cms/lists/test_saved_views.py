@@ -176,7 +176,16 @@ def headings(response):
 
 def test_the_usual_columns_are_shown(editor):
     make_deal()
-    assert headings(editor.get(LIST)) == ["State", "Price", "Was", "Off", "Ends", "Category", "Live"]
+    assert headings(editor.get(LIST)) == [
+        "State",
+        "Price",
+        "Was",
+        "Off",
+        "Ends",
+        "Category",
+        "Live",
+        "Changed",
+    ]
 
 
 def test_chosen_columns_stand_in_the_address_and_nowhere_else(editor):
@@ -208,7 +217,7 @@ def test_an_address_names_columns(editor):
 @pytest.mark.parametrize("columns", ["x", ",", "\x00", "price" * 500])
 def test_columns_that_do_not_exist_are_the_usual_ones(editor, columns):
     make_deal()
-    assert headings(editor.get(LIST, {"columns": columns}))[-1] == "Live"
+    assert headings(editor.get(LIST, {"columns": columns}))[-1] == "Changed"
 
 
 def test_the_export_has_the_columns_of_the_address(editor):
