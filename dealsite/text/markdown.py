@@ -12,6 +12,9 @@ from typing import Any
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, list_block
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
@@ -25,9 +28,13 @@ SCHEMES = {"http", "https", "mailto"}
 LINK = re.compile(r"(https?://[^/]|mailto:.)", re.IGNORECASE)
 HEADINGS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}
 
+TIMES = re.compile(r"(?<=\d)\*+(?=\d)")
+YEAR = re.compile(r"\d{3,}[.)]")
+BULLET = re.compile(r"^( {0,3})[•●▪‣◦][ \t]*", re.MULTILINE)
+
 
 def to_html(markdown: str) -> str:
-    """Return sanitised HTML of CommonMark with tables.
+    """Return sanitised HTML of CommonMark with tables, in which line ends stay and pasted bullets are lists.
 
     Headings start at h3, below the page's own. Links go to http, https and mailto only and are
     marked nofollow noopener. Pictures are replaced by their alt text.
@@ -77,7 +84,32 @@ def _demote_headings(state: Any) -> None:
             token.tag = tag
 
 
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+def _times(state: StateInline, silent: bool) -> bool:
+    """Leave asterisks between digits as they are: 5*3*2 cm is a size."""
+    stars = TIMES.match(state.src, state.pos)
+    if not stars:
+        return False
+    if not silent:
+        state.pending += stars[0]
+    state.pos = stars.end()
+    return True
+
+
+def _list(state: StateBlock, first_line: int, last_line: int, silent: bool) -> bool:
+    """Begin a list, but not at a year: "1968. The year …" is a sentence."""
+    if YEAR.match(state.src, state.bMarks[first_line] + state.tShift[first_line]):
+        return False
+    return list_block(state, first_line, last_line, silent)
+
+
+def _pasted_bullets(state: StateCore) -> None:
+    state.src = BULLET.sub(r"\1- ", state.src)
+
+
+_PARSER = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+_PARSER.inline.ruler.before("emphasis", "times", _times)
+_PARSER.block.ruler.at("list", _list, {"alt": ["paragraph", "reference", "blockquote"]})
+_PARSER.core.ruler.after("normalize", "pasted_bullets", _pasted_bullets)
 _PARSER.validateLink = _is_link  # type: ignore[method-assign]
 _PARSER.add_render_rule("image", _alt_only)
 _PARSER.core.ruler.push("demote_headings", _demote_headings)

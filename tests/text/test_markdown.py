@@ -135,3 +135,23 @@ def test_no_level_of_headings_is_skipped_on_the_way_down():
     assert re.findall(r"<(h\d)>", markdown.to_html("## x\n\n#### y\n\n###### z\n\n# x\n\n### y")) == [
         *("h3", "h4", "h5", "h3", "h4"),
     ]
+
+
+def test_text_as_people_type_and_paste_it_is_not_taken_for_markup(subtests):
+    for text, shown, plain in (
+        ("Size 5*3*2 cm", "<p>Size 5*3*2 cm</p>", "Size 5*3*2 cm"),
+        ("2**3**4", "<p>2**3**4</p>", "2**3**4"),
+        ("5 *very* big", "<p>5 <em>very</em> big</p>", "5 very big"),
+        ("1968. The year", "<p>1968. The year</p>", "1968. The year"),
+        ("2. Two\n3. Three", '<ol start="2">\n<li>Two</li>\n<li>Three</li>\n</ol>', "Two Three"),
+        ("One\nTwo", "<p>One<br>\nTwo</p>", "One Two"),
+        (
+            "Features:\n•\tSolid brass\n•\t2 year warranty",
+            "<p>Features:</p>\n<ul>\n<li>Solid brass</li>\n<li>2 year warranty</li>\n</ul>",
+            "Features: Solid brass 2 year warranty",
+        ),
+        ("3 • 4", "<p>3 • 4</p>", "3 • 4"),
+    ):
+        with subtests.test(text=text):
+            assert markdown.to_html(text).strip() == shown
+            assert markdown.to_plain(text) == plain
