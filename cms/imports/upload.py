@@ -22,7 +22,7 @@ from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.entities.batches import NAME_OF_FILE_CHARACTERS, UPLOADED
 from dealsite.data.jobs.payloads import to_item
-from dealsite.data.names import normalise
+from dealsite.data.names import as_typed
 from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.data.table.ids import new_id, new_ulid
 from dealsite.imports import csv_format, layout
@@ -126,7 +126,7 @@ def source_file_of(upload: csv_format.Upload, name: str, size: int) -> SourceFil
         return [cells[n] for cells in upload.first_rows for n in places]
 
     return SourceFile(
-        name=normalise(name)[-NAME_OF_FILE_CHARACTERS:] or _("Rows"),
+        name=as_typed(name)[-NAME_OF_FILE_CHARACTERS:] or _("Rows"),
         bytes=size,
         rows=upload.rows,
         encoding=upload.encoding,

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
 from dealsite.data.entities.people import NAME_CHARACTERS
-from dealsite.data.names import normalise, normalise_email, normalise_username
+from dealsite.data.names import as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
 from dealsite.text.lazy import Text
 
@@ -212,7 +212,7 @@ class ProfileForm(forms.Form):
         self.fields["language"].choices = [("", _("That of the site")), *settings.LANGUAGES]  # type: ignore[attr-defined]
 
     def clean_name(self) -> str:
-        name = normalise(self.cleaned_data["name"])
+        name = as_typed(self.cleaned_data["name"])
         if not name or len(name) > NAME_CHARACTERS:
             raise ValidationError(_("A name has 1 to %(most)s characters.") % {"most": NAME_CHARACTERS})
         return name

@@ -1,6 +1,7 @@
 """Texts without what nobody sees; names as they are shown, and as they stand in keys: slugs, user names, addresses.
 
-Names are normalised first and checked afterwards: NFKC turns look-alikes of `#` into `#` itself. Characters that are
+What is kept stays as it was typed. Keys and what is compared are normalised first and checked afterwards: NFKC turns
+look-alikes of `#` into `#` itself. Characters that are
 not seen, joiners (U+200C and U+200D) among them, stay where they change how a word or an emoji looks, and are compared
 nowhere. For joiners in words these are the contexts A1, A2 and B of Unicode's UAX #31, as RFC 5892 checks them for
 domain names, and the Bengali ya-phalaa; in emoji it is rule GB11 of UAX #29.
@@ -8,6 +9,7 @@ domain names, and the Bengali ya-phalaa; in emoji it is rule GB11 of UAX #29.
 
 import re
 import unicodedata
+from typing import Literal
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext_lazy
@@ -54,22 +56,30 @@ def clean_text(text: str) -> str:
     return text if any(unicodedata.category(c)[0] in "LNPS" for c in text) else ""
 
 
+def as_typed(text: str) -> str:
+    """Return text as it is kept and shown: clean, without control characters, its white space folded.
+
+    ½, ³ and ™ stay what they are; only letters and their marks are put together (NFC).
+    """
+    return _cleaned(text, "NFC")
+
+
 def normalise(text: str) -> str:
-    """Return a clean text in NFKC, also without control and surrogate characters, its white space folded.
+    """Return the same in NFKC, for keys and to compare: look-alikes are one.
 
     What names are compared by leaves out more (`slugify`).
     """
-    text = unicodedata.normalize("NFKC", text)
+    return _cleaned(text, "NFKC")
+
+
+def _cleaned(text: str, form: Literal["NFC", "NFKC"]) -> str:
+    text = unicodedata.normalize(form, text)
     text = "".join(
         " " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in UNPRINTED
     )
-    while (shown := _folded(clean_text(text))) != text:
+    while (shown := unicodedata.normalize(form, " ".join(clean_text(text).split()))) != text:
         text = shown  # letters between which a joiner stood may be one now
     return text
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", " ".join(text.split()))
 
 
 def without_joiners(text: str) -> str:

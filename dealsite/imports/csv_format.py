@@ -14,7 +14,7 @@ from typing import IO
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.data.names import normalise
+from dealsite.data.names import as_typed
 from dealsite.imports.csv_files import (
     CHUNK,
     GZIP,
@@ -175,7 +175,7 @@ def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Uplo
     if is_all and not any(record.problem or any(map(str.strip, record.cells)) for record in rest):
         raise BadFile(NO_ROWS)
     titles = [
-        normalise(cell)[:TITLE_CHARACTERS] or _("Column %(number)s") % {"number": number}
+        as_typed(cell)[:TITLE_CHARACTERS] or _("Column %(number)s") % {"number": number}
         for number, cell in enumerate(header.cells, 1)
     ]
     first_rows = [record.cells for record in rest if len(record.cells) == len(titles)]

@@ -16,7 +16,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import DealContent, problems
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import TITLE_CHARACTERS
-from dealsite.data.names import clean_text, normalise, slugify, without_joiners
+from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
@@ -179,7 +179,7 @@ def _columns(header: Record) -> list[str]:
 def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
     try:
         cells = {name: _text(name, value) for name, value in cells.items()}
-        title = normalise(cells["title"])
+        title = as_typed(cells["title"])
         if not title:
             raise _Wrong("title", _("Enter a title."))
         live_at = _time("published_at", cells["published_at"])

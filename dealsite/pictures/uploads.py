@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.names import normalise
+from dealsite.data.names import as_typed
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.meters import working
 from dealsite.pictures import encoding
@@ -158,7 +158,7 @@ def _store(files: dict[int, bytes], size: tuple[int, int], alt: str) -> Picture:
     name = name_of(files)
     for wide, content in files.items():
         save_file(file_name(name, wide), content, "image/webp")
-    return Picture(name=name, width=size[0], height=size[1], alt=normalise(alt))
+    return Picture(name=name, width=size[0], height=size[1], alt=as_typed(alt))
 
 
 def save_file(name: str, content: bytes, content_type: str) -> None:

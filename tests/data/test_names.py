@@ -232,3 +232,25 @@ def test_an_email_address_is_taken_whole_or_refused(examples):
 def test_these_are_no_email_addresses(text):
     with pytest.raises(Invalid):
         names.normalise_email(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Kapazität 10³ l",
+        "Nintendo Switch™ OLED",
+        "½ Preis",
+        "12½ High Street",
+        "C/ Mayor 5, 3º 2ª",
+        "Ｂｏｓｃｈ",
+        "№ 5",
+    ],
+)
+def test_what_is_kept_is_kept_as_typed_and_compared_folded(text):
+    assert names.as_typed(f"  {text}\n") == text
+    assert names.as_typed(names.as_typed(text)) == text
+    assert names.slugify(text) == names.slugify(names.normalise(text))
+
+
+def test_letters_and_their_marks_are_put_together_where_they_are_kept():
+    assert names.as_typed("Cafe\u0301\u200b  x\x00") == "Caf\u00e9 x"

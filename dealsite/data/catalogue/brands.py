@@ -23,7 +23,7 @@ from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER
 from dealsite.data.entities.taxonomy import NAME_ATTRIBUTE as NAME_ATTRIBUTE
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.names import normalise, slugify
+from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound
@@ -60,7 +60,7 @@ class Brand(Entry):
 
 def clean_name(name: str) -> str:
     """Return a display name normalised, or raise Invalid: empty, too long, or without a letter or digit."""
-    cleaned = normalise(name)
+    cleaned = as_typed(name)
     if not cleaned:
         raise Invalid(name=gettext_lazy("Enter a name."))
     if len(cleaned) > NAME_CHARACTERS:

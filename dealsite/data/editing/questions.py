@@ -11,7 +11,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.texts import UNSTORABLE
 from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE, SAVED_QUESTION
-from dealsite.data.names import normalise
+from dealsite.data.names import as_typed
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
@@ -123,7 +123,7 @@ _store_question = writer(SAVED_QUESTION.shape, SavedQuestion)
 def _item(
     question_id: str, title: str, sql: str, version: int, token: str, created_by: str, by: str, now: datetime
 ) -> Item:
-    title = normalise(title)
+    title = as_typed(title)
     problems = {}
     if not title:
         problems["title"] = _("Give it a title.")

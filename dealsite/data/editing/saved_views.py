@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from dealsite.data import keys, table
 from dealsite.data.entities.work import LIST_VIEWS, MOST_VIEWS, VIEW_ADDRESS_CHARACTERS, VIEW_NAME_CHARACTERS
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.names import normalise, without_unseen
+from dealsite.data.names import as_typed, normalise, without_unseen
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, VersionConflict
@@ -37,7 +37,7 @@ def of(username: str) -> Views:
 @access_pattern("save a view", "1 get + 1 put")
 def save(username: str, view: SavedView, *, now: datetime) -> SavedView | None:
     """Keep a view whose address was checked, in place of the one with its name, which is returned; Invalid."""
-    name = normalise(view.name)
+    name = as_typed(view.name)
     if not name:
         raise Invalid(name=_("Give the view a name."))
     if len(name) > VIEW_NAME_CHARACTERS:

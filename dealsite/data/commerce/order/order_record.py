@@ -32,7 +32,7 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.people import ORDER_NEWS
-from dealsite.data.names import normalise
+from dealsite.data.names import as_typed
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid
@@ -90,7 +90,7 @@ MISSING = {
 
 def clean_address(address: Address) -> Address:
     """Return an address with its white space folded and nothing unprintable in it; Invalid says what it lacks."""
-    cleaned = Address(**{name: normalise(getattr(address, name)) for name in ADDRESS_FIELDS})
+    cleaned = Address(**{name: as_typed(getattr(address, name)) for name in ADDRESS_FIELDS})
     found = {name: str(text) for name, text in MISSING.items() if not getattr(cleaned, name)}
     for name in ADDRESS_FIELDS:
         if len(getattr(cleaned, name)) > ADDRESS_CHARACTERS:
@@ -192,7 +192,7 @@ def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) 
 
 def clean_note(note: str) -> str:
     """Return a note of one line, or raise Invalid."""
-    cleaned = normalise(note)
+    cleaned = as_typed(note)
     if len(cleaned) > NOTE_CHARACTERS:
         raise Invalid(note=_("Shorten this to %(most)s characters.") % {"most": NOTE_CHARACTERS})
     return cleaned

@@ -19,7 +19,7 @@ from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.entities.payments import FAILED, SCHEDULED
 from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item
-from dealsite.data.names import normalise
+from dealsite.data.names import as_typed
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.paging import to_end
@@ -65,7 +65,7 @@ def buyer(username: str) -> Buyer:
 @access_pattern("save what was typed of an address", "1 update")
 def keep_address(username: str, address: Address) -> None:
     """Keep what was typed of an address, whole or not; NotFound."""
-    typed = {name: normalise(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
+    typed = {name: as_typed(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
     table.write(_profile_write(username, set={"address": Address(**typed).as_item()}))
 
 
