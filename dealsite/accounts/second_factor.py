@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+import unicodedata
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -158,8 +159,8 @@ def recovery_hash(username: str, code: str, *, key: str = "") -> str:
 
 
 def plain(code: str) -> str:
-    """Return a code as typed without its spaces and dashes."""
-    return "".join(c for c in code if c not in " -\u00a0\u2010\u2011\u2013")
+    """Return a code as typed without its spaces and dashes; its digits may be full-width."""
+    return "".join(c for c in unicodedata.normalize("NFKC", code) if c not in " -\u2010\u2011\u2013")
 
 
 def is_proved(

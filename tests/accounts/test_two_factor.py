@@ -195,6 +195,14 @@ def test_a_code_of_the_step_before_is_taken(app: App, clock: Any):
     assert step_two(browser, app.code(timezone.now(), -1)).status_code == 302
 
 
+def test_the_digits_of_a_code_may_be_full_width(app: App, clock: Any):
+    clock(minutes=5)
+    browser = Client()
+    sign_in(browser)
+    code = app.code(timezone.now()).translate({ord("0") + n: 0xFF10 + n for n in range(10)})
+    assert step_two(browser, f"{code[:3]}\u3000{code[3:]}").status_code == 302
+
+
 def test_a_code_signs_in_once(app: App):
     code = app.code(timezone.now())
     first, second = Client(), Client()
