@@ -28,6 +28,7 @@ from dealsite.accounts.passwords import Owner
 from dealsite.accounts.requests import UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.accounts.sign_in import go_on
+from dealsite.data.names import shown_email
 from dealsite.data.people import email_addresses, mails, users
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people.users import User
@@ -159,7 +160,9 @@ def send_confirmation(request: UserRequest) -> HttpResponse:
     if user.pending_email and settings.DEALSITE_SENDS_MAIL:
         limits.count_use(request, "confirmation", own=user.pending_email, now=now)
         mails.request_confirmation(user.username, now=now)
-        messages.success(request, _("A link is on its way to %(email)s.") % {"email": user.pending_email})
+        messages.success(
+            request, _("A link is on its way to %(email)s.") % {"email": shown_email(user.pending_email)}
+        )
     return HttpResponseRedirect(reverse("account"))
 
 
@@ -184,7 +187,7 @@ def confirm_email(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/confirm_email.html", {"account": user})
     email_addresses.confirm(user, now=now)
     note(request, "email_changed", username=user.username)
-    messages.success(request, _("%(email)s is confirmed.") % {"email": user.pending_email})
+    messages.success(request, _("%(email)s is confirmed.") % {"email": shown_email(user.pending_email)})
     response = HttpResponseRedirect(reverse("account"))
     cookies.CONFIRM_LINK.forget(response)
     return response
@@ -210,7 +213,9 @@ def take_back_email(request: HttpRequest) -> HttpResponse:
         return _link_is_over(request, cookies.TAKE_BACK_LINK)
     user, email = found
     if request.method != "POST":
-        return render(request, "accounts/take_back_email.html", {"account": user, "email": email})
+        return render(
+            request, "accounts/take_back_email.html", {"account": user, "email": shown_email(email)}
+        )
     email_addresses.take_back(user, email, password=make_password(None), now=now)  # which no password matches
     note(request, "email_changed", username=user.username, detail="taken back")
     token = passwords.make_reset_token(users.get(user.username), now=now)

@@ -23,7 +23,7 @@ from dealsite.accounts.limits import Tries
 from dealsite.accounts.requests import SiteRequest, asks_from_here, client_address, destination
 from dealsite.accounts.security_log import note
 from dealsite.data.jobs import site_switch
-from dealsite.data.names import normalise_sign_in_name
+from dealsite.data.names import normalise_sign_in_name, shown_email
 from dealsite.data.people import devices, sessions, users
 from dealsite.data.people import passwords as stored_passwords
 from dealsite.data.people.sessions import Session
@@ -79,7 +79,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         messages.success(request, _("Welcome, %(name)s. Your account is ready.") % {"name": user.name})
         if settings.DEALSITE_SENDS_MAIL:
             link_sent = _("We have sent a link to %(email)s: follow it to confirm the address.")
-            messages.info(request, link_sent % {"email": user.pending_email})
+            messages.info(request, link_sent % {"email": shown_email(user.pending_email)})
         return enter(request, user, context, how=SIGN_UP, now=now)
 
     refusals = (TooManyRequests, AlreadyExists, Invalid)

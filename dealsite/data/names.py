@@ -156,16 +156,43 @@ def normalise_sign_in_name(text: str) -> str:
 
 
 def normalise_email(text: str) -> str:
-    """Return the e-mail address in lower case, or raise Invalid."""
-    email = unicodedata.normalize("NFKC", text).strip().casefold()
+    """Return the e-mail address in lower case, its domain as the network knows it (xn--…), or raise Invalid."""
+    typed = unicodedata.normalize("NFKC", text).strip()
+    local, _at, domain = typed.rpartition("@")
+    email = f"{local.casefold()}@{_known_domain(domain)}"
     if (
         len(email) > 254
         or not EMAIL_PATTERN.fullmatch(email)
-        or email != without_unseen(email)
-        or any(unicodedata.category(c) in {*UNPRINTED, "Cf"} for c in email)
+        or typed != without_unseen(typed)
+        or any(unicodedata.category(c) in {*UNPRINTED, "Cf"} for c in typed)
     ):
         raise Invalid(email=gettext_lazy("Enter an e-mail address such as name@example.org."))
     return email
+
+
+def _known_domain(domain: str) -> str:
+    """Return a domain by the rules of 2008, which tell straße from strasse; '' for none."""
+    if domain.isascii():
+        return domain.lower()
+    from idna import IDNAError, encode
+
+    try:
+        return encode(domain, uts46=True, std3_rules=True).decode()
+    except IDNAError:
+        return ""
+
+
+def shown_email(email: str) -> str:
+    """Return an address as people write it: anna@bücher.example for anna@xn--bcher-kva.example."""
+    local, at, domain = email.rpartition("@")
+    if "xn--" not in domain:
+        return email
+    from idna import IDNAError, decode
+
+    try:
+        return f"{local}{at}{decode(domain)}"
+    except IDNAError:
+        return email
 
 
 def is_web_link(link: str) -> bool:

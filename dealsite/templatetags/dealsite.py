@@ -5,10 +5,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.names import shown_email
 from dealsite.pictures import encoding, renditions, uploads
 from dealsite.text import stored_words
 
 register = template.Library()
+register.filter(shown_email)
 
 
 @register.filter

@@ -254,3 +254,27 @@ def test_what_is_kept_is_kept_as_typed_and_compared_folded(text):
 
 def test_letters_and_their_marks_are_put_together_where_they_are_kept():
     assert names.as_typed("Cafe\u0301\u200b  x\x00") == "Caf\u00e9 x"
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept", "shown"),
+    [
+        ("Anna@Bücher.example", "anna@xn--bcher-kva.example", "anna@bücher.example"),
+        ("anna@xn--bcher-kva.example", "anna@xn--bcher-kva.example", "anna@bücher.example"),
+        ("anna@straße.example", "anna@xn--strae-oqa.example", "anna@straße.example"),
+        ("ann@Example.ORG", "ann@example.org", "ann@example.org"),
+        ("ann@xn--0.example", "ann@xn--0.example", "ann@xn--0.example"),  # which no letters stand for
+    ],
+)
+def test_a_domain_of_other_letters_is_kept_as_the_network_knows_it_and_shown_as_typed(typed, kept, shown):
+    assert names.normalise_email(typed) == kept
+    assert names.normalise_sign_in_name(typed) == kept
+    assert names.shown_email(kept) == shown
+
+
+@pytest.mark.parametrize(
+    "domain", ["bü cher.example", "\uff03.example", "ü_x.example", "ü" * 70 + ".example"]
+)
+def test_no_other_domain_is_one(domain):
+    with pytest.raises(Invalid):
+        names.normalise_email(f"ann@{domain}")
