@@ -1,6 +1,7 @@
 """Django's settings, and the site's own, whose meaning is in setting_chart.py: safe by default."""
 
 import os
+from email.utils import formataddr
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -168,7 +169,7 @@ EMAIL_TIMEOUT = 5
 DEALSITE_SENDS_MAIL = bool(EMAIL_HOST) or environment.is_loopback(DEALSITE_URL)
 _mail = "smtp" if EMAIL_HOST else "console" if DEALSITE_SENDS_MAIL else "dummy"
 EMAIL_BACKEND = f"django.core.mail.backends.{_mail}.EmailBackend"
-DEFAULT_FROM_EMAIL = value("DEALSITE_MAIL_FROM", f"{DEALSITE_NAME} <noreply@localhost>")
+DEFAULT_FROM_EMAIL = value("DEALSITE_MAIL_FROM", formataddr((DEALSITE_NAME, "noreply@localhost")))
 
 # -- Files: what is built (static) and what editors upload (media) -----------------------------------------------
 STATIC_URL = "/static/"

@@ -5,7 +5,7 @@ from smtplib import SMTPException, SMTPRecipientsRefused
 
 import structlog
 from django.conf import settings
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.formats import number_format
@@ -109,7 +109,8 @@ def send_order_notice(job: Job, now: datetime) -> None:
     with spoken(user.preferences.language if user else ""):
         template = f"order_{notice.status.lower()}.txt"
         text = _render(template, status=notice.status, order=order, lines=lines)
-        _send(notice.status, text, notice.to, now, limit="mail-order")
+        to = user.email or notice.to if user and notice.to else notice.to  # their address of today
+        _send(notice.status, text, to, now, order_id=order.id)
 
 
 def send_payment_notice(job: Job, now: datetime) -> None:
@@ -137,7 +138,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
         )
         messages.deliver([message])
         if order.email:
-            _send(said.status, _render("payment.txt", **context), user.email, now, limit="mail-order")
+            _send(said.status, _render("payment.txt", **context), user.email, now, order_id=order.id)
 
 
 HANDLERS: dict[str, Handler] = {
@@ -155,9 +156,10 @@ def _render(template: str, **context: object) -> str:
     return render_to_string(f"accounts/mail/{template}", context | site)
 
 
-def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") -> None:
+def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -> None:
     """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
 
+    The subject names the order by the end of its id, as lists of orders do.
     2 updates, 2 more where it could not be sent: it will be tried again, and counts once.
     """
     if not to:
@@ -166,15 +168,17 @@ def _send(kind: str, text: str, to: str, now: datetime, *, limit: str = "mail") 
         logger.warning("mail_not_sent", kind=kind, reason="DEALSITE_SMTP_HOST names no mail server")
         return
     # Orders and payments of one shopper come in heaps, whatever has become of them.
-    whose = to if limit == "mail-order" else f"{kind} {to}"
+    limit, whose = ("mail-order", to) if order_id else ("mail", f"{kind} {to}")
     try:
         tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
     except TooManyRequests:
         logger.warning("mail_not_sent", kind=kind, reason="too many")
         return
     subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
+    if order_id:
+        subject += f" ({order_id[-6:]})"
     try:
-        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [to])
+        EmailMessage(subject, text, to=[to], headers={"Auto-Submitted": "auto-generated"}).send()
     except SMTPException as refused:
         tries.succeeded()
         raise MailRefused(refused) from None

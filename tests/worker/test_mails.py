@@ -51,7 +51,7 @@ def test_a_decline_says_why_and_what_comes_next(monkeypatch):
     owe(method="test:insufficient_funds")
     work()
     (sent,) = mail.outbox
-    assert sent.subject == "Dealsite: A payment failed"
+    assert sent.subject.startswith("Dealsite: A payment failed (")
     assert "Your card has insufficient funds. We try again on 22 Nov 2026" in sent.body
 
 
@@ -71,7 +71,9 @@ def test_a_payment_refunded_is_told():
     found = payments.of_order("ann", [payment.ref for payment in made])
     table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW))
     work()
-    assert [sent.subject for sent in mail.outbox] == ["Dealsite: A payment was refunded"]
+    assert [sent.subject for sent in mail.outbox] == [
+        f"Dealsite: A payment was refunded ({made[0].order[-6:]})"
+    ]
     assert payments.of_order("ann", [made[0].ref])[0].status == REFUNDED
 
 
@@ -123,7 +125,7 @@ def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPat
     settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail": (1, timedelta(hours=1))}
     passwords.change(make_user("ann"), password="another", now=NOW)
     with monkeypatch.context() as patch:
-        patch.setattr("dealsite.worker.mails.send_mail", lambda *_: 1 / 0)
+        patch.setattr("dealsite.worker.mails.EmailMessage.send", lambda *_: 1 / 0)
         loop.run_next(now=NOW)
     for minutes in range(1, 30):
         loop.run_next(now=NOW + timedelta(minutes=minutes))
@@ -137,7 +139,7 @@ def test_a_mail_server_that_refuses_an_address_puts_it_into_no_log_and_no_job(
         raise SMTPRecipientsRefused({"ann@example.org": (550, b"ann@example.org is not here")})
 
     passwords.change(make_user("ann"), password="another", now=NOW)
-    monkeypatch.setattr("dealsite.worker.mails.send_mail", refuse)
+    monkeypatch.setattr("dealsite.worker.mails.EmailMessage.send", refuse)
     loop.run_next(now=NOW)
     assert "MailRefused('SMTPRecipientsRefused 550')" in caplog.text
     assert "ann@example.org" not in caplog.text
