@@ -20,7 +20,15 @@ from cms.featured import featured
 from cms.home import home, numbers, overview, palette
 from cms.imports import imports, upload
 from cms.jobs import exports, jobs
-from cms.lists import attention, deal_list, list_address, price_and_expiry, quick_actions, saved_views
+from cms.lists import (
+    attention,
+    deal_beside,
+    deal_list,
+    list_address,
+    price_and_expiry,
+    quick_actions,
+    saved_views,
+)
 from cms.messages import messages
 from cms.operations import operations, switch_site
 from cms.orders import order_actions, orders
@@ -37,6 +45,7 @@ urlpatterns = [
     path("settings/choose/", home.choose, name="cms_choose"),
     path("attention/<str:topic>/", attention.attention_list, name="cms_attention"),
     path("deals/", deal_list.deal_list, name="cms_deals"),
+    path("deals/beside/", deal_beside.deal_beside, name="cms_deal_beside"),
     path("deals/find/", deal_list.find_deal, name="cms_find_deal"),
     path("deals/columns/", list_address.choose_columns, name="cms_choose_columns"),
     path("views/", saved_views.view_list, name="cms_views"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,6 +22,7 @@ from cms.deals.pending_edits import (
     typed_changes,
 )
 from cms.deals.preview import holds_a_frame
+from cms.lists.list_address import after_saving, in_list, position_of
 from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
@@ -89,7 +90,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         against_changes = form.kept and request.POST.get("against") == "changes"
         form.take(typed_changes(form.kept) if form.kept and against_changes else typed(stored))
     is_valid = form.is_valid()
-    action = request.POST.get("action", "save")
+    action = request.POST.get("action", "save").removesuffix("-next")
     if action == "compare":  # to what another has saved meanwhile; nothing is saved
         is_overtaken = stored.version != form.version
         return (deal_conflict if is_overtaken else deal_page)(request, form, stored)
@@ -112,7 +113,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         if kept and stands_on(form, kept):
             pending_edits.discard(kept, by=by, now=now)
         messages.info(request, _("Nothing was to be changed."))
-        return redirect("cms_deal", stored.id)
+        return after_saving(request, reverse("cms_deal", args=[stored.id]))
     if stored.version != form.version:
         return deal_conflict(request, form, stored)
     if stock and stock.is_conflict and content.stock != stored.stock:
@@ -122,7 +123,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
     version, context = form.version, audit_context_of(form)
     editing.edit(stored, content, version=version, brand=brand, by=by, now=now, audit_context=context)
     messages.success(request, _("The deal is saved."))
-    return redirect("cms_deal", stored.id)
+    return after_saving(request, reverse("cms_deal", args=[stored.id]))
 
 
 def _keep(
@@ -141,7 +142,7 @@ def _keep(
         form.kept = conflict.current
         return changes_conflict(request, form, stored)
     messages.success(request, _("The changes are kept. Shoppers do not see them before they are published."))
-    return redirect(address_of(stored.id))
+    return after_saving(request, address_of(stored.id))
 
 
 def changes_conflict(
@@ -212,6 +213,13 @@ def edit_page(
 ) -> HttpResponse:
     """A page with DealForm; `address` is where it is sent."""
     deal = page.get("deal")
-    page |= {"form": form, "address": address, "zone": timezone.get_current_timezone_name()}
+    shown = deal or page.get("draft")
+    place = position_of(shown.card) if shown else ""
+    page |= {
+        "form": form,
+        "address": in_list(request, address, place),
+        "zone": timezone.get_current_timezone_name(),
+    }
+    page["in_list"] = in_list(request, "", place)
     page["preview_address"] = reverse("cms_preview_deal") + (f"?deal={deal.id}" if deal else "")
     return render(request, template, page, status=status)

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 
 from cms.deals.deal import deal_conflict, edit_page
 from cms.deals.preview import holds_a_frame
+from cms.lists.list_address import after_saving, in_list
 from cms.shared.forms import DealForm, typed, typed_deal
 from cms.shared.requests import (
     OPEN_FOR_LONG,
@@ -70,7 +71,7 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     stored = drafts.get(draft_id)
     if stored.published_as:
         messages.info(request, _("This draft was published. Here is the deal."))
-        return redirect("cms_deal", stored.published_as)
+        return redirect(in_list(request, reverse("cms_deal", args=[stored.published_as])))
     form = DealForm.opened(typed(stored), stored.version)
     return draft_page(request, form, draft_id, stored)
 
@@ -134,7 +135,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         if stored.content != content:
             drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
         messages.success(request, _("The draft is saved."))
-        return redirect("cms_draft", draft_id)
+        return after_saving(request, reverse("cms_draft", args=[draft_id]))
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
     deal_id, announce = new_ulid(live_at), form.cleaned_data["announce"]
@@ -142,7 +143,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         content, deal_id=deal_id, brand=brand, by=by, now=now, draft=stored, announce=announce
     )
     messages.success(request, _said(deal, now))
-    return redirect("cms_deal", deal.id)
+    return after_saving(request, reverse("cms_deal", args=[deal.id]))
 
 
 def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
@@ -186,7 +187,7 @@ def _conflict(
     if deal.content != content:
         return deal_conflict(request, form, deal)
     messages.success(request, _said(deal, timezone.now()))
-    return redirect("cms_deal", deal.id)
+    return after_saving(request, reverse("cms_deal", args=[deal.id]))
 
 
 def find_draft(draft_id: str) -> Draft | None:
@@ -211,7 +212,6 @@ def draft_page(
     page = {
         "draft_id": draft_id,
         "draft": stored,
-        "lasting_address": address,
         "trouble": trouble,
     }
     if status in (200, 422):  # where somebody else was faster, the editor decides how it goes on

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from cms.lists.list_address import in_list
 from cms.shared import undo
 from cms.shared.forms import DealForm, typed_deal
 from cms.shared.requests import EditorRequest, editor_action
@@ -86,7 +87,7 @@ def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
     kept = pending_edits.find(deals.get(deal_id))
     if kept is None or kept.is_discarded:
         messages.info(request, _("There are no unpublished changes any more."))
-        return redirect("cms_deal", deal_id)
+        return redirect(in_list(request, reverse("cms_deal", args=[deal_id])))
     try:
         if request.POST.get("version") != str(kept.version):
             raise VersionConflict
@@ -94,10 +95,10 @@ def discard_changes(request: EditorRequest, deal_id: str) -> HttpResponse:
     except VersionConflict:
         meanwhile = _("Somebody went on with these changes meanwhile. This is how they are now.")
         messages.warning(request, meanwhile)
-        return redirect(address_of(deal_id))
+        return redirect(in_list(request, address_of(deal_id)))
     text = _("The unpublished changes are discarded. Shoppers never saw them.")
     undo.offer(request, text, reverse("cms_bring_back_changes", args=[deal_id]), version=kept.version + 1)
-    return redirect("cms_deal", deal_id)
+    return redirect(in_list(request, reverse("cms_deal", args=[deal_id])))
 
 
 @editor_action

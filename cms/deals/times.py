@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from cms.lists.list_address import in_list
 from cms.shared import undo
 from cms.shared.fields import LocalTimeField, stored_time, typed_time
 from cms.shared.forms import show_zone
@@ -106,7 +107,7 @@ def expire_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         text = _("The deal has expired. Shoppers can still reach it, marked as over.")
         address, expires_at = reverse("cms_undo_expiry", args=[deal_id]), iso(was) if was else ""
         undo.offer(request, text, address, version=ended.version, expires_at=expires_at)
-    return redirect("cms_deal", deal_id)
+    return redirect(in_list(request, reverse("cms_deal", args=[deal_id])))
 
 
 @editor_action

@@ -1,7 +1,7 @@
 """The list of deals and drafts, by state, brand, category and words; and finding one by its id or link."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -107,7 +107,7 @@ class DealRow:
         return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
 
 
-def _filter_of(query: QueryDict) -> DealFilter:
+def filter_of(query: Mapping[str, str]) -> DealFilter:
     """Return what an address asks for; NotFound for what no list has."""
     state = query.get("state", "all")
     if state not in STATES:
@@ -129,7 +129,7 @@ def _exported_columns(query: QueryDict) -> str:
 
 def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
     """Yield the rows of all pages; Unavailable while there is no index to ask."""
-    matching = _filter_of(query)
+    matching = filter_of(query)
     if is_found(matching):
         cards = every_found(partial(find_deals, matching, now=now, size=FOUND_AT_ONCE), "cards")
     else:
@@ -147,7 +147,7 @@ EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join
 @exported(gettext_lazy("Deals"), _exported_columns, _all_rows)
 def deal_list(request: EditorRequest) -> HttpResponse:
     """One page of deals, newest first; of those that hold some words, by how well they fit."""
-    matching = _filter_of(request.GET)
+    matching = filter_of(request.GET)
     state, brand, category = matching.state, matching.brand, matching.category
     sort, rows = request.GET.get("sort", ""), request.GET.get("rows", "")
     chosen = {

@@ -10,7 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from cms.shared.requests import EditorRequest, editor_action
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.entities.work import FILTERS
+from dealsite.data.table.ids import iso
 
 PLACES = ("after", "before", "page")  # of the page shown
 NAMES = (*FILTERS, "sort", "rows", "columns", *PLACES)
@@ -72,6 +74,29 @@ def columns_of(named: str) -> tuple[str, ...]:
 def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return (name, heading) of what stands in a column of its own."""
     return [(name, str(COLUMNS[name])) for name in columns if name not in WITH_THE_TITLE]
+
+
+def position_of(card: DealCard) -> str:
+    """Return where a deal stands in lists: by its id, or by its end, as cursors say it."""
+    return f"{iso(card.expires_at)}~{card.id}" if card.expires_at else card.id
+
+
+def in_list(request: EditorRequest, address: str, place: str = "") -> str:
+    """Return an address that keeps from which list a page was opened, and at which place; as it is if from none.
+
+    The place is that of when it was opened, so that what leaves the list by a change still has neighbours.
+    """
+    if "back" not in request.GET:
+        return address
+    back, at = list_query(request.GET["back"]), (request.GET.get("at") or place)[:60]
+    return f"{address}{'&' if '?' in address else '?'}{urlencode({'back': back, 'at': at})}"
+
+
+def after_saving(request: EditorRequest, address: str) -> HttpResponse:
+    """Lead to what was saved, or where the button said so to the next one of its list."""
+    if request.POST.get("action", "").endswith("-next") and request.GET.get("at"):
+        address = f"{reverse('cms_deal_beside')}?way=next"
+    return redirect(in_list(request, address))
 
 
 @editor_action

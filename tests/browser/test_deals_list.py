@@ -130,3 +130,25 @@ def test_times_of_the_cms_stay_in_the_zone_that_its_forms_take(editor_window, so
     page: Page = editor_window(timezone_id="Asia/Tokyo")
     page.goto(f"/cms/deals/{some[0].id}/", wait_until="networkidle")
     expect(page.locator("main time").first).to_contain_text("UTC")
+
+
+def test_keys_and_save_and_next_lead_through_the_list(editor_window, some):
+    page: Page = editor_window()
+    page.goto(LIST)
+    page.get_by_role("link", name="Lamp", exact=True).click()
+    title = page.get_by_role("textbox", name="Title")
+    expect(title).to_have_value("Lamp")
+    page.keyboard.press("Alt+PageDown")
+    expect(title).to_have_value("Desk")
+    assert flaws(page) == []
+    page.keyboard.press("Alt+PageUp")
+    expect(title).to_have_value("Lamp")
+    title.fill("Oil lamp")
+    page.locator("summary").filter(has_text="More").click()
+    page.get_by_role("button", name="Save and next").click()
+    expect(title).to_have_value("Desk")
+    expect(said(page, "The deal is saved.")).to_be_visible()
+    assert deals.get(some[0].id).content.title == "Oil lamp"
+    page.keyboard.press("Alt+PageDown")
+    expect(said(page, "That was the last one.")).to_be_visible()
+    expect(page.get_by_role("link", name="Oil lamp", exact=True)).to_be_visible()

@@ -4,9 +4,9 @@
   if (!form) return;
   let stays = false;
 
-  // Saving leads back to the form: who saves has not left.
+  // Saving leads back to the form, but for "Save and next": who saves has not left.
   document.addEventListener("submit", (event) => {
-    if (event.target.id === "edit-form" && !event.defaultPrevented) stays = true;
+    if (event.target.id === "edit-form" && !event.defaultPrevented && !event.submitter?.value.endsWith("-next")) stays = true;
   });
   window.addEventListener("pagehide", () => {
     if (!stays) navigator.sendBeacon(form.dataset.leave, new FormData(form));

@@ -1,4 +1,4 @@
-/* Keys that do things: what has data-shortcut="n", "g d" or "mod+s" is clicked, or focused if it is typed into.
+/* Keys that do things: what has data-shortcut="n", "g d", "mod+s" or "alt+PageUp" is clicked, or focused if it is typed into.
 
 "mod" is Ctrl or Cmd. Single keys do nothing while one types, nor when they are turned off (data-shortcuts="off"). */
 (() => {
@@ -55,6 +55,14 @@
     if ((event.ctrlKey || event.metaKey) && !event.altKey) {
       const element = find(`mod+${event.key.toLowerCase()}`);
       if (element && !(event.key === "z" && isTyping(event.target))) {
+        event.preventDefault();
+        element.click();
+      }
+      return;
+    }
+    if (event.altKey && event.key.length > 1) {
+      const element = find(`alt+${event.key}`);
+      if (element) {
         event.preventDefault();
         element.click();
       }
