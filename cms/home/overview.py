@@ -87,7 +87,7 @@ class Task:
 
 
 @page(
-    "4 queries or 4 queries + 1 batch get or 10 queries or 14 queries or "
+    "4 queries + 1 batch get or 4 queries or 10 queries or 14 queries or "
     f"1 get + {6 + len(SCHEDULE)} queries",
     at=("", "?view=deals", "?view=office", "?view=site", "?open=drafts"),
 )
