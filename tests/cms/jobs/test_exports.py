@@ -136,6 +136,7 @@ def test_all_deals_of_a_list_are_in_its_file_with_the_usual_columns_newest_first
         "state": "live",
         "live (UTC)": "2026-11-21 11:59:59",
         "expires (UTC)": "",
+        "changed (UTC)": "",
     }
 
 
