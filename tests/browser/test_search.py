@@ -62,6 +62,9 @@ def test_results_come_as_one_types_and_the_address_follows(window: Window):
     page.get_by_label("Brand").select_option("vela")
     expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
     page.wait_for_url("**/search/?q=lamp&brand=vela")
+    page.wait_for_load_state(
+        "networkidle"
+    )  # no answer to an earlier word takes the link away under the click
     page.locator(".deal-link").click()
     page.wait_for_url("**/deals/**")
     page.go_back()
