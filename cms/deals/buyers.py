@@ -59,15 +59,13 @@ def _all_lines(query: QueryDict, now: datetime, deal_id: str) -> Iterator[Line]:
 def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One page of the cart lines of a deal, with what they come to."""
     listed, day, day_error = _asked(request.GET)
-    now = timezone.now()
     found = deals.get_many([deal_id])
     page = orders.carts_with(deal_id, LISTS[listed][0], day=day, after=request.GET.get("after") or None)
     chosen = {"list": listed, "day": day.isoformat() if day else ""}
     context = {
-        "now": timezone.now(),
         "deal": found.get(deal_id),
         "deal_id": deal_id,
-        "state": found[deal_id].card.state(now) if deal_id in found else "",
+        "state": found[deal_id].card.state(timezone.now()) if deal_id in found else "",
         "listed": listed,
         "status": LISTS[listed][0],
         "label": LISTS[listed][1],

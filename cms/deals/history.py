@@ -87,7 +87,6 @@ def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     older = [*kept[1:], page.before]
     rows = [_row(version, before, target) for version, before in zip(kept, older, strict=False)]
     context = {
-        "now": timezone.now(),
         "target": target,
         "versions": rows,
         "most_kept": versions.MOST_KEPT,

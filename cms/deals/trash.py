@@ -53,7 +53,6 @@ def trash_list(request: EditorRequest) -> HttpResponse:
     now = timezone.now()
     page = trash.newest(after=request.GET.get("after"))
     context = {
-        "now": now,
         "rows": [_row(thing, now) for thing in page.things],
         "days": trash.KEPT_FOR.days,
         "before": "?" if request.GET.get("after") else "",

@@ -78,7 +78,6 @@ class Figure:
 
 def figure(number: Number, address: str) -> Figure:
     """Return a number of today, compared with the same day of last week by this time; a level with yesterday's."""
-    shown = money if number.is_money else _grouped
     values = [day.value for day in number.days]
     if number.is_level:
         before, now, top, bottom = [], values[-SPAN:], max(values), min(values)
@@ -95,9 +94,9 @@ def figure(number: Number, address: str) -> Figure:
         title = _("%(number)s today") % {"number": number.title}
     return Figure(
         title,
-        shown(number.today),
+        amount_of(number.today, number),
         address,
-        _compared(number.today, number.before, words, is_money=number.is_money),
+        _compared(number, number.today, number.before, words),
         path_of(now, top, bottom),
         path_of(before, top, bottom),
     )
@@ -106,19 +105,23 @@ def figure(number: Number, address: str) -> Figure:
 def two_weeks(number: Number) -> Change:
     """Return how the last two weeks differ from the two before."""
     now, before = number.two_weeks
-    return _compared(now, before, _("on the two weeks before"), is_money=number.is_money)
+    return _compared(number, now, before, _("on the two weeks before"))
 
 
-def _compared(now: Decimal, before: Decimal, words: str, *, is_money: bool) -> Change:
+def amount_of(value: Decimal, number: Number) -> str:
+    """Return a value of a number as its pages show it: as money, or as how many."""
+    return money(value) if number.is_money else grouped(int(value))
+
+
+def _compared(number: Number, now: Decimal, before: Decimal, words: str) -> Change:
     difference = now - before
     if not difference:
         return Change("±0", words)
     tone = "up" if difference > 0 else "down"
-    if before >= FEW or (is_money and before):
+    if before >= FEW or (number.is_money and before):
         said = _("%(percent)s %%") % {"percent": f"{round(difference / before * 100):+d}".replace("-", "−")}
     else:
-        size = money(abs(difference)) if is_money else _grouped(abs(difference))
-        said = f"{'+' if difference > 0 else '−'}{size}"
+        said = f"{'+' if difference > 0 else '−'}{amount_of(abs(difference), number)}"
     return Change(said, words, tone)
 
 
@@ -134,7 +137,3 @@ def path_of(values: Sequence[Decimal], top: Decimal, bottom: Decimal) -> str:
         for number, value in enumerate(values)
     ]
     return "M" + "L".join(points)
-
-
-def _grouped(value: Decimal) -> str:
-    return grouped(int(value))

@@ -1,7 +1,7 @@
 """The CMS's first page, by role: what needs somebody, each thing a click from being done, and how the site is doing."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -59,12 +59,13 @@ ACTIVITY = {  # kinds of things whose changes concern a view; none: all of them
     "office": ("order", "payment"),
     "site": (),
 }
+ICONS = {"error": "circle-alert", "warning": "triangle-alert"}  # of problems
 LISTED = 7  # of what stands beside the tasks
 READ = 30  # entries of the audit log, of all kinds
 LONG_ON_THE_WAY = timedelta(days=7)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Task:
     """Something that needs somebody, and the one button that leads to its end.
 
@@ -100,7 +101,7 @@ def overview(request: EditorRequest) -> HttpResponse:
     views = [(name, words) for name, (needed, words) in VIEWS.items() if request.user.has_role(needed)]
     asked = request.GET.get("view", "")
     view = asked if asked in dict(views) else views[-1][0]
-    context: dict[str, Any] = {"view": view, "views": views, "now": now}
+    context: dict[str, Any] = {"view": view, "views": views}
     if request.htmx:
         return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, now, wait=True))
     if view == "deals":
@@ -133,9 +134,8 @@ def _numbers(view: str, now: datetime, *, wait: bool) -> dict[str, Any]:
 
 def _failed_payments(now: datetime) -> str:
     """Return the address of the list of what failed: by the day of the next try, or the last one's."""
-    first, last = (
-        (now + timedelta(days=days)).date() for days in (-15, 15)
-    )  # as many days as the list shows
+    half = timedelta(days=15)  # before and after, as many days as the list shows
+    first, last = (now - half).date(), (now + half).date()
     return reverse("cms_payments", query={"list": "failed", "first": first, "last": last})
 
 
@@ -177,13 +177,13 @@ def _topic_task(view: TopicView, now: datetime, *, is_open: bool) -> Task:
     topic, more = view.topic, reverse("cms_attention", args=[view.topic.name])
     shown = show(topic, now, page=1, size=OPENED) if is_open else None
     return Task(
-        name=topic.name,
-        icon=topic.icon,
-        number=(shown or view).number,
-        title=topic.title,
+        topic.name,
+        topic.icon,
+        topic.title,
+        f"{reverse('cms_bulk')}?{topic.bulk}" if topic.bulk else more,
+        (shown or view).number,
         note=", ".join(row.card.title for row in view.rows),
         button=topic.button,
-        address=f"{reverse('cms_bulk')}?{topic.bulk}" if topic.bulk else more,
         more=more,
         shown=shown,
         back=f"{OVERVIEW}{topic.name}",
@@ -192,16 +192,7 @@ def _topic_task(view: TopicView, now: datetime, *, is_open: bool) -> Task:
 
 def _links(name: str, icon: str, title: str, rows: list[tuple[str, str, datetime | None]]) -> Task:
     note = ", ".join(words for words, _address, _at in rows)
-    return Task(
-        name=name,
-        icon=icon,
-        number=len(rows),
-        title=title,
-        note=note,
-        address=rows[0][1],
-        rows=rows,
-        part="cms/home/_task_links.html",
-    )
+    return Task(name, icon, title, rows[0][1], len(rows), note, rows=rows, part="cms/home/_task_links.html")
 
 
 def _office(now: datetime) -> dict[str, Any]:
@@ -213,51 +204,27 @@ def _office(now: datetime) -> dict[str, Any]:
     if to_ship.after:
         last = f"{iso(now + timedelta(days=1))}#{first_ulid_of(now)}"
         latest = orders.waiting(PLACED, before=last, size=LISTED).orders
-    counts = task_counts.of_process.current()
-    tasks = []
+    counts, tasks = task_counts.of_process.current(), []
     if counts.payments:
-        tasks.append(
-            Task(
-                name="failed",
-                icon="credit-card",
-                number=counts.payments,
-                title=_("Failed payments"),
-                address=_failed_payments(now),
-            )
+        failed = Task("failed", "credit-card", _("Failed payments"), _failed_payments(now), counts.payments)
+        tasks.append(failed)
+    if cards := to_ship.orders:
+        number = max(len(cards), counts.orders) if to_ship.after else len(cards)
+        slips = Task(
+            "to-ship", "package", _("Orders to ship"), _slips(cards), number, button=_("Packing slips")
         )
-    for name, icon, title, button, address, cards in (
-        (
-            "to-ship",
-            "package",
-            _("Orders to ship"),
-            _("Packing slips"),
-            _slips(to_ship.orders),
-            to_ship.orders,
-        ),
-        (
-            "late",
-            "truck",
-            _("On the way for over a week"),
-            _("Look"),
-            reverse("cms_orders") + "?list=shipped",
-            [card for card in on_the_way.orders if now - card.placed_at > LONG_ON_THE_WAY],
-        ),
-    ):
-        if cards:
-            tasks.append(
-                Task(
-                    name=name,
-                    icon=icon,
-                    number=max(len(cards), counts.orders if name == "to-ship" and to_ship.after else 0),
-                    title=title,
-                    note=", ".join(card.name for card in cards),
-                    button=button,
-                    address=address,
-                    rows=cards[:LISTED],
-                    part="cms/home/_task_orders.html",
-                )
-            )
+        tasks.append(_with_orders(slips, cards))
+    if late := [card for card in on_the_way.orders if now - card.placed_at > LONG_ON_THE_WAY]:
+        shipped = reverse("cms_orders", query={"list": "shipped"})
+        tasks.append(
+            _with_orders(Task("late", "truck", _("On the way for over a week"), shipped, len(late)), late)
+        )
     return {"tasks": tasks, "ready": True, "latest": latest[::-1][:LISTED]}
+
+
+def _with_orders(task: Task, cards: list[OrderCard]) -> Task:
+    note = ", ".join(card.name for card in cards)
+    return replace(task, note=note, rows=cards[:LISTED], part="cms/home/_task_orders.html")
 
 
 def _slips(cards: Iterable[OrderCard]) -> str:
@@ -272,11 +239,11 @@ def _site(now: datetime) -> dict[str, Any]:
     operations = reverse("cms_operations")
     tasks = [
         Task(
-            name=f"problem-{number}",
-            icon={"error": "circle-alert", "warning": "triangle-alert"}.get(one.tone, "info"),
-            title=one.text,
+            f"problem-{number}",
+            ICONS.get(one.tone, "info"),
+            one.text,
+            one.address or operations,
             note=one.advice,
-            address=one.address or operations,
         )
         for number, one in enumerate(problems.find(state))
     ]

@@ -85,7 +85,6 @@ def import_list(request: EditorRequest) -> HttpResponse:
             form.add_error("file", str(error))
     page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
     context = {
-        "now": timezone.now(),
         "form": form,
         "too_large": TOO_LARGE,
         "rows": [

@@ -188,7 +188,6 @@ def job_list(request: EditorRequest) -> HttpResponse:
     listed = jobs.of_month(month, after=after, before=before)
     first = date(int(month[:4]), int(month[5:]), 1)
     context = {
-        "now": now,
         "rows": [_for_reader(row(job, now), request.user) for job in listed.jobs],
         "waits_for_worker": any(job.state == "open" for job in listed.jobs)
         and heartbeats.is_missing(heartbeats.last("worker"), now=now),

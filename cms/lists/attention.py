@@ -205,7 +205,7 @@ def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> To
     today = _today(now)
     found = _find(topic, today, size=size, page=page)
     if found is None:
-        return _featured(needs.look([], pages=True), now, size)
+        return _featured(needs.look([], pages=True), now, page, size)
     return _view(topic, found, needs.look(found.hits), today)
 
 
@@ -250,12 +250,13 @@ def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> Pro
     )
 
 
-def _featured(data: AttentionData, now: datetime, most: int) -> TopicView:
+def _featured(data: AttentionData, now: datetime, page: int, size: int) -> TopicView:
     rows = []
-    for page, card in needs.featured_but_over(data.pages, now):
-        address, place = reverse("cms_deal", args=[card.id]), (page.id, page.title)
-        rows.append(ProblemRow(card, card.state(now), address, page.version, page=place))
-    return TopicView(TOPICS["featured"], len(rows), rows[:most])
+    for listed, card in needs.featured_but_over(data.pages, now):
+        address, place = reverse("cms_deal", args=[card.id]), (listed.id, listed.title)
+        rows.append(ProblemRow(card, card.state(now), address, listed.version, page=place))
+    shown = rows[(page - 1) * size : page * size]
+    return TopicView(TOPICS["featured"], len(rows), shown, pages=-(-len(rows) // size))
 
 
 def _all_rows(query: QueryDict, now: datetime, topic: str) -> Iterator[ProblemRow]:

@@ -114,7 +114,6 @@ def message_list(request: EditorRequest) -> HttpResponse:
         if one.id in found
     ]
     context = {
-        "now": now,
         "rows": rows,
         "here": request.get_full_path(),
         "after": page.after and query({"after": page.after}),

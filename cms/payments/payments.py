@@ -153,7 +153,6 @@ def payment_list(request: EditorRequest) -> HttpResponse:
         "listed": listed,
         "label": LISTS[listed],
         "listed_by": SORTED_BY[listed] if any(row.listed_at != row.due_at for row in page.rows) else "",
-        "now": now,
         "lists": _tabs(chosen),
         "span": span,
         "token": new_ulid(now),
@@ -225,7 +224,6 @@ def account_payments(request: EditorRequest) -> HttpResponse:
             (value, words, query(chosen | {"closed": value}))
             for value, words in (("", _("Not closed yet")), ("yes", _("Closed days")))
         ],
-        "now": timezone.now(),
         "rows": with_addresses(page.payments),
         "first_page": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),

@@ -128,12 +128,12 @@ def _all_entries(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
 def audit_entries(request: EditorRequest) -> HttpResponse:
     """What was done: today, on a day, by somebody, or to a thing. 1 query, and 1 batch get for the last two."""
     form = FilterForm(request.GET if request.GET else None)
-    now = timezone.now()
-    asked = asked_by(form, now.date())
+    today = timezone.now().date()
+    asked = asked_by(form, today)
     if asked is None:
         return render(request, "cms/people/audit.html", {"form": form, "rows": []}, status=422)
     log = audit.page(**asked, after=request.GET.get("after"))
-    context = log_context(request, form, asked, now=now, after=log.after)
+    context = log_context(request, form, asked, today=today, after=log.after)
     context["rows"] = [row(entry) for entry in log.entries]
     return render(request, "cms/people/audit.html", context)
 

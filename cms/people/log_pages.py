@@ -1,6 +1,6 @@
 """What the pages of the audit log and the security log have in common: a filter, the days beside one, older entries."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
@@ -33,17 +33,15 @@ def asked_by(form: forms.Form, today: date) -> dict[str, Any] | None:
 
 
 def log_context(
-    request: HttpRequest, form: LogForm, asked: dict[str, Any], *, now: datetime, after: str | None
+    request: HttpRequest, form: LogForm, asked: dict[str, Any], *, today: date, after: str | None
 ) -> dict[str, Any]:
     """Return what the frame of a log's page shows; `after` is the place of its next, older page."""
     only_day: date | None = asked["day"] if set(asked) == {"day"} else None
-    today = now.date()
     link = {name: str(value) for name, value in asked.items()}
     of_day = query({name: value for name, value in link.items() if name == "day"})
     beside_day = query({name: value for name, value in link.items() if name != "day"})
     return {
         "form": form if form.is_bound else type(form)(initial={"day": today}),
-        "now": now,
         "today": today,
         "day": only_day,
         "days": days_beside(only_day or today, today),

@@ -80,13 +80,14 @@ def security_log(request: EditorRequest) -> HttpResponse:
     """What happened today, on a day, to a user, from a network, or of a kind; and how many tries failed lately."""
     form = SecurityForm(request.GET if request.GET else None)
     now = timezone.now()
-    asked = asked_by(form, now.date())
+    today = now.date()
+    asked = asked_by(form, today)
     if asked is None:
         return render(request, "cms/people/security.html", {"form": form, "rows": []}, status=422)
     log = security_events.page(**asked, after=request.GET.get("after"))
     failed = security_events.failures(within=HOUR, now=now)
     lately = sum(number for minute, number in failed.items() if minute >= now - ALARM_SPAN)
-    context = log_context(request, form, asked, now=now, after=log.after) | {
+    context = log_context(request, form, asked, today=today, after=log.after) | {
         "rows": [(one, LABELS.get(one.event, one.event), one.event in FAILURES) for one in log.events],
         "lately": lately,
         "in_an_hour": sum(failed.values()),

@@ -51,7 +51,6 @@ def user_list(request: HttpRequest) -> HttpResponse:
         "page": page,
         "count": users.count(),
         "after": f"?{urlencode({'after': page.after})}" if page.after else "",
-        "now": timezone.now(),
     }
     return render(request, "cms/people/users.html", context)
 

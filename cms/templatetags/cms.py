@@ -8,6 +8,7 @@ from django.template.loader_tags import BLOCK_CONTEXT_KEY
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from cms.home.numbers import amount_of
 from cms.lists.list_address import list_query
 from cms.shared.navigation import UNLISTED, at_hand, menu_of, open_to, place_of
 from cms.shared.undo import UndoAction, from_tags
@@ -16,6 +17,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.worker.list_export import PLACES
 
 register = template.Library()
+register.filter(amount_of)
 
 
 @register.simple_tag(takes_context=True)

@@ -40,6 +40,7 @@ The rows are one stop for Tab; from the row on, Tab leads through what is in it.
     if (!on || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open], details[data-popup][open]")) return;
     const all = rows();
+    if (!all.length) return;
     const row = all.find((one) => one.contains(document.activeElement)) ?? all.find((one) => one.hasAttribute("data-cursor"));
     if (event.key === "j" || event.key === "k") {
       const to = row ? all[all.indexOf(row) + (event.key === "j" ? 1 : -1)] : all[0];

@@ -239,6 +239,16 @@ def test_a_long_topic_says_how_many_there_are_and_leads_to_all_of_them(editor, s
     assert 'rel="prev"' in second
 
 
+def test_more_featured_deals_that_are_over_than_a_page_shows_are_on_the_next(editor):
+    made = [make_deal(title=f"Over {n:02d}", expires_at=NOW - HOUR / 2) for n in range(15)]
+    for page in ("front", "editors-choice"):
+        feature(page, *made)
+    first, second = (editor.get(topic("featured"), {"page": page}).content.decode() for page in "12")
+    assert (len(rows(first)), len(rows(second))) == (25, 5)
+    assert 'rel="next"' in first
+    assert 'rel="next"' not in second
+
+
 @pytest.mark.parametrize("page", ["0", "x", "-1", "\x00", "9" * 40])
 def test_a_damaged_page_is_400(editor, page):
     assert editor.get(topic("pictures"), {"page": page}).status_code == 400
