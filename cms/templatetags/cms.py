@@ -66,6 +66,13 @@ def list_actions(context: template.Context, address: str = "") -> dict[str, Any]
     }
 
 
+@register.inclusion_tag("cms/lists/_heads.html")
+def list_heads(*plain: str, **kinds: str) -> dict[str, Any]:
+    """The head of a list: first plain columns, then those of a kind (`time=`, `amount=`), with `actions=`, `wide=`, and
+    by `ascending=` or `descending=` the time that the list is sorted by."""
+    return {"plain": plain, "kinds": kinds.items()}
+
+
 @register.filter
 def way_back(tags: str | None) -> UndoAction | None:
     """The way back that a message offers; None for other messages."""

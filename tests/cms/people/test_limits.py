@@ -10,7 +10,9 @@ from django.test import Client
 
 from dealsite.accounts import limits
 from dealsite.accounts.limit_table import ROWS
-from dealsite.data.people import throttles
+from dealsite.data.people import security_events, throttles
+from dealsite.data.people.security_events import SecurityEvent
+from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW
 
 BEHIND = {"HTTP_X_FORWARDED_FOR": "203.0.113.1"}
@@ -70,6 +72,12 @@ def test_who_was_stopped_stands_there(admin, sign_in, settings):
     assert "203.0.113.5" in html
     assert "a visitor" in html
     assert "2001:db8::/64" in html
+
+
+def test_who_was_stopped_by_no_limit_of_the_table_stands_there_with_the_page(admin):
+    stopped = SecurityEvent("throttled", NOW, "", "203.0.113.0/24", "/orders/", "", new_ulid(NOW))
+    security_events.add(stopped)
+    assert '<code class="text-sm text-muted">/orders/</code>' in page(admin)
 
 
 @pytest.mark.parametrize("roles", [(), ("editor",), ("back office",)])
