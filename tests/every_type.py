@@ -49,6 +49,7 @@ from tests.builders import (
     PICTURE,
     WORKER,
     make_announcement,
+    make_brand,
     make_category,
     make_deal,
     make_draft,
@@ -91,6 +92,7 @@ def store_every_type() -> None:
     deal = make_deal(
         deal_id=LIVE, category="toys-hobbies", picture=PICTURE, stock=3, expires_at=NOW + DAY, draft=draft
     )
+    make_brand("Aurora", also=["Morning Glow"])
     later = make_deal(deal_id=LATER, brand="Aurora", category="toys-hobbies", stock=0)
     make_draft(draft_id=DRAFT, title="Half", brand="Nordlicht", category="toys-hobbies")
     for page_id in ("front", "editors-choice", "toys-hobbies"):

@@ -1,6 +1,5 @@
 """What can be done to many deals at once: the bar below their list, the choice of a change, its value, its words."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,11 +17,9 @@ from cms.shared.forms import show_zone
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import STATES, DealFilter
-from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.featured import PAGES
+from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names, page_names
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BRAND, CATEGORY, EXPIRY, FEATURE, UNFEATURE, BulkChange
-from dealsite.data.names import slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso
 from dealsite.search.deal_lists import question_of
@@ -61,7 +58,7 @@ def chosen_in(data: QueryDict) -> BulkChoice:
     typed |= {"q": words_in(data.get("q", "")), "lacks": lacks}
     matching = None
     if data.get("all"):
-        brand = slugify(data.get("brand", "")[:200])
+        brand = brand_slug(data.get("brand", "")[:200])
         matching = DealFilter(state=state, brand=brand, category=category, words=typed["q"], lacks=lacks)
     ids = dict.fromkeys(one for one in data.getlist("deal") if is_ulid(one))
     kind = "draft" if state == "draft" else "deal"
@@ -135,9 +132,9 @@ class ChangeForm(forms.Form):
         return cleaned
 
     def _find_brand(self, cleaned: dict[str, Any]) -> None:
-        """Look for the brand that was named. 1 get."""
+        """Look for the brand that was named. 1 get, and up to 2 batch gets."""
         try:
-            cleaned["to_brand"] = brands.get(slugify(cleaned["to_brand"])).slug
+            cleaned["to_brand"] = brands.named(cleaned["to_brand"]).slug
         except NotFound:
             self.add_error("to_brand", _("There is no such brand. Add it on the page of brands first."))
 
@@ -147,12 +144,6 @@ class ChangeForm(forms.Form):
         name = VALUES.get(action)
         value: Any = self.cleaned_data[name] if name else ""
         return BulkChange(self.kind, action, iso(value) if action == EXPIRY else value)
-
-
-def page_names() -> dict[str, str]:
-    """Return the pages that can feature deals, by id."""
-    names = category_names.names()
-    return {page_id: str(names.get(page_id, title)) for page_id, title in PAGES.items()}
 
 
 def in_words(change: BulkChange) -> str:
@@ -186,9 +177,9 @@ def value_in_words(change: BulkChange, value: str) -> str:
         case bulk.CATEGORY:
             return category_names.names().get(value, value) or _("none")
         case bulk.BRAND:
-            return value or _("none")
+            return brand_names.names([value])[value] if value else _("none")
         case bulk.FEATURE | bulk.UNFEATURE:
-            return page_names().get(value, value)
+            return str(page_names().get(value, value))
     return value
 
 
@@ -205,19 +196,16 @@ class Bar:
         return [(action, str(LABELS[action])) for action in bulk.ACTIONS[self.form.kind]]
 
 
-def bulk_bar(
-    chosen: Mapping[str, str], brand: str, now: datetime, *, found: SearchPage | None
-) -> dict[str, Bar]:
-    """Return the bar for the context of a list; `brand` is as it was typed. No requests.
+def bulk_bar(matching: DealFilter, now: datetime, *, found: SearchPage | None) -> dict[str, Bar]:
+    """Return the bar for the context of a list; `found` is what search has of it, None where it was not asked.
 
-    `found` is what search has of the list, None where it was not asked.
+    No requests.
     """
-    state = chosen["state"]
-    kind = "draft" if state == "draft" else "deal"
-    filters = {"state": state, "brand": brand, "category": chosen["category"], "q": chosen.get("q", "")}
-    filters["lacks"] = chosen.get("lacks", "")
+    kind = "draft" if matching.state == "draft" else "deal"
+    filters = {"state": matching.state, "brand": matching.brand, "category": matching.category}
+    filters |= {"q": matching.words, "lacks": matching.lacks}
     if found is None:
-        found = find(question_of(DealFilter(state, slugify(brand), chosen["category"])), now=now, size=1)
+        found = find(question_of(matching), now=now, size=1)
     return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, _number(found))}
 
 

@@ -21,6 +21,7 @@ from cms.shared.requests import EditorRequest, editor_action
 from cms.taxonomy.named_brands import find_brand
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import DealContent, text_problems
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import pending_edits
 from dealsite.data.names import slugify
@@ -52,7 +53,7 @@ def autosave_draft(request: EditorRequest, draft_id: str) -> JsonResponse:
             return not_saved(_("Somebody deleted this draft. Save it yourself to keep what you wrote."), 409)
         if stored:
             form.keep_times(stored.content)
-        content, brand = read(form)
+        content, brand = read(form, stored)
         if stored is None and content == DealContent():
             return JsonResponse({"text": ""})
         if stored is None and not is_new(draft_id, now):
@@ -85,7 +86,7 @@ def autosave_changes(request: EditorRequest, deal_id: str) -> JsonResponse:
         deal = deals.get(deal_id)
         form.kept = pending_edits.find(deal)
         form.keep_times(deal.content)
-        content, brand = read(form)
+        content, brand = read(form, deal)
         kept = active(form)
         if kept and not stands_on(form, kept):
             return not_saved(by_another(kept.updated_by), 409)
@@ -120,11 +121,11 @@ def posted(request: EditorRequest) -> DealForm:
     return DealForm.posted(request.POST, MultiValueDict())
 
 
-def read(form: DealForm) -> tuple[DealContent, Any]:
+def read(form: DealForm, stored: Deal | Draft | None) -> tuple[DealContent, Any]:
     """Return what is in a form, and its brand or None; Invalid where something is not right yet. 1 get."""
     if not form.is_valid():
         raise Invalid
-    brand = find_brand(form)
+    brand = find_brand(form, stored)
     name = form.cleaned_data.get("brand", "")
     if name and brand is None and not form.errors:
         form.add_error("brand", _("It is new: save yourself once, so that it is created."))

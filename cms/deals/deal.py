@@ -32,7 +32,7 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.featured import PAGES
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.names import slugify
@@ -96,7 +96,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         return (deal_conflict if is_overtaken else deal_page)(request, form, stored)
     if not is_valid:
         return deal_page(request, form, stored, status=422)
-    brand = find_brand(form)
+    brand = find_brand(form, stored)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
     kept = active(form)
     if kept and not stands_on(form, kept) and (form.opens_changes or action == "keep"):
@@ -202,7 +202,7 @@ def deal_page(
             page["autosave_note"] = _("It is not saved automatically: there are unpublished changes.")
         elif status in (200, 422):
             page["autosave_address"] = reverse("cms_autosave_changes", args=[stored.id])
-        featured = [(name, title, name in stored.featured_on) for name, title in PAGES.items()]
+        featured = [(name, title, name in stored.featured_on) for name, title in page_names().items()]
         page["featured_on"] = [(name, title) for name, title, is_on in featured if is_on]
         page["not_featured_on"] = [(name, title) for name, title, is_on in featured if not is_on]
     return edit_page(request, "cms/deals/deal.html", form, address, page | {"trouble": trouble}, status)

@@ -112,7 +112,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return draft_page(request, form, draft_id, stored)
     if not is_valid:
         return draft_page(request, form, draft_id, stored, status=422)
-    brand = find_brand(form)
+    brand = find_brand(form, stored)
     content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
     live_at = _live_at(form, action, now)
     form.refuse(text_problems(content) if live_at is None else problems(content, live_at=live_at))
@@ -183,7 +183,8 @@ def _conflict(
     except NotFound:
         form.version = 0
         return draft_page(request, form, new_ulid(timezone.now()), trouble=str(DEAL_DELETED), status=409)
-    content = content or form.content(slugify(form.cleaned_data["brand"]))
+    brand = find_brand(form, deal)
+    content = content or form.content(brand.slug if brand else "")
     if deal.content != content:
         return deal_conflict(request, form, deal)
     messages.success(request, _said(deal, timezone.now()))

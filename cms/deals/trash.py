@@ -18,7 +18,7 @@ from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import fresh, role
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deal import deleting
-from dealsite.data.catalogue.featured import PAGES
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
@@ -143,7 +143,8 @@ def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
         return redirect("cms_trash")
     text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
     if back.was_featured_on:
-        pages = ", ".join(str(PAGES[page]) for page in back.was_featured_on if page in PAGES)
+        names = page_names()
+        pages = ", ".join(str(names[page]) for page in back.was_featured_on if page in names)
         where = _("It was featured on: %(pages)s. Feature it there again if it is to be.")
         text = f"{text} {where % {'pages': pages}}"
     messages.success(request, text)

@@ -21,7 +21,8 @@ from cms.shared.fields import typed_time, version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
 from dealsite.data.catalogue import featured, featured_plans, featured_versions
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
+from dealsite.data.catalogue.display_names import page_names
+from dealsite.data.catalogue.featured import MAX_CARDS, FeaturedPage
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.audit import NO_CONTEXT
@@ -40,7 +41,7 @@ Found = dict[str, Deal]
 )
 def featured_pages(request: EditorRequest) -> HttpResponse:
     """The pages that feature deals, and what is planned for them."""
-    page = {"pages": PAGES, "most": MAX_CARDS, "plans": featured_plans.newest()}
+    page = {"pages": page_names(), "most": MAX_CARDS, "plans": featured_plans.newest()}
     return render(request, "cms/featured/featured.html", page)
 
 
@@ -96,7 +97,7 @@ def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
         page, found = featured.load(page_id, work.ids)
         return show(request, page, work, found, version=seen, trouble=str(error), status=409)
     except Unavailable as error:
-        page = FeaturedPage(page_id, str(PAGES[page_id]), seen, [])
+        page = FeaturedPage(page_id, seen, [])
         return show(request, page, work, None, version=seen, plan=plan, trouble=str(error), status=503)
 
 

@@ -20,6 +20,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.catalogue.featured import MAX_CARDS, PAGES, FeaturedPage
 from dealsite.data.catalogue.featured_plans import FeaturedPlan
 from dealsite.data.table.errors import NotFound
@@ -107,7 +108,7 @@ def show(
     picked = {row.id for row in rows}
     context: dict[str, Any] = {
         "page": page,
-        "pages": PAGES,
+        "pages": page_names(),
         "rows": rows,
         "work": work,
         "version": page.version if version is None else version,

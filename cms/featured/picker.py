@@ -5,10 +5,9 @@ Words narrow each of these down, as one types.
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from cms.lists.search import NOT_READY, find_deals, page_number, words_in
 from cms.shared.requests import EditorRequest
@@ -16,15 +15,8 @@ from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import DealFilter
-from dealsite.data.names import slugify
+from dealsite.data.catalogue.display_names import brand_slug, category_names
 from dealsite.data.table.errors import BadCursor, Unavailable
-
-SOURCES = {
-    "latest": gettext_lazy("Latest deals"),
-    "scheduled": gettext_lazy("Scheduled deals"),
-    "brand": gettext_lazy("Deals of a brand"),
-    **CATEGORIES,
-}
 
 
 @dataclass
@@ -39,7 +31,6 @@ class Picker:
     after: str = ""
     before: str = ""
     note: str = ""
-    sources = SOURCES
 
     @classmethod
     def of(cls, request: EditorRequest, *, now: datetime, answers: bool = True) -> Self:
@@ -58,8 +49,13 @@ class Picker:
             picker.note = _("The deals to choose from cannot be shown just now.")
         return picker
 
+    @property
+    def sources(self) -> dict[str, Any]:
+        own = {"latest": _("Latest deals"), "scheduled": _("Scheduled deals"), "brand": _("Deals of a brand")}
+        return own | category_names.names()
+
     def read(self, now: datetime) -> None:
-        slug = slugify(self.brand)
+        slug = brand_slug(self.brand)
         chosen = DealFilter(
             "scheduled" if self.source == "scheduled" else "live",
             slug if self.source == "brand" else "",

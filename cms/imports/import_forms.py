@@ -10,7 +10,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.imports import csv_files, csv_format, layout
@@ -132,7 +132,7 @@ class LayoutForm(forms.Form):
     category = forms.ChoiceField(
         label=_("Category of rows without one"),
         required=False,
-        choices=[("", _("None: reject them")), *CATEGORIES.items()],
+        choices=lambda: [("", _("None: reject them")), *category_names.names().items()],
     )
     brand = forms.CharField(
         label=_("Brand of rows without one"),

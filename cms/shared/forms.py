@@ -14,9 +14,10 @@ from cms.shared.edit_form import EditForm
 from cms.shared.field_merge import FieldMerge, Typed
 from cms.shared.fields import CleanTextField, LinkField, LocalTimeField, PriceField, typed_time, version_in
 from cms.shared.pictures import keep
-from dealsite.data.catalogue.categories import CATEGORIES, Entry
+from dealsite.data.catalogue.categories import Entry
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.entities.deals import (
@@ -26,7 +27,7 @@ from dealsite.data.entities.deals import (
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
-from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS
+from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS, MOST_ALSO
 from dealsite.data.entities.texts import LINK_CHARACTERS
 
 MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
@@ -72,7 +73,9 @@ class DealForm(EditForm):
     )
     brand_new = forms.BooleanField(required=False, label=_("This is a new brand: create it"))
     category = forms.ChoiceField(
-        label=_("Category"), required=False, choices=[("", _("Choose a category")), *CATEGORIES.items()]
+        label=_("Category"),
+        required=False,
+        choices=lambda: [("", _("Choose a category")), *category_names.names().items()],
     )
     price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
     was_price = PriceField(required=False, label=_("Was-price"), help_text=_("What it cost before."))
@@ -185,8 +188,27 @@ class BrandForm(EditForm):
         help_text=MARKDOWN_HELP,
     )
 
+    also = CleanTextField(
+        label=_("Other names"),
+        required=False,
+        max_length=MOST_ALSO * (NAME_CHARACTERS + 1),
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_(
+            "One a line: they find it too, in forms, imports and search. A name that you change stays here."
+        ),
+    )
+
     picture_noun = "logo"
-    compared = ("name", "description", "picture_kept", "picture_alt")
+    compared = ("name", "also", "description", "picture_kept", "picture_alt")
+
+    def texts(self) -> dict[str, Any]:
+        """Return what was entered, by the names that the data functions have for it."""
+        return {name: self.cleaned_data[name] for name in ("name", "also", "description")} | {
+            "logo": self.picture
+        }
+
+    def clean_also(self) -> list[str]:
+        return [name for name in self.cleaned_data["also"].splitlines() if name.strip()]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -205,6 +227,7 @@ def typed_texts(stored: Entry) -> Typed:
     """Return a brand's or a category's texts as the inputs of their forms hold them."""
     return {
         "name": stored.name,
+        "also": "\n".join(stored.also),
         "description": stored.description,
         "picture_kept": keep(stored.logo),
         "picture_alt": stored.logo.alt if stored.logo else "",

@@ -12,6 +12,8 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand, BrandName
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.web.pages import part
@@ -20,21 +22,24 @@ MOST_NAMES = 20
 FEWEST_LETTERS = 2
 
 
-def find_brand(form: DealForm) -> Brand | None:
-    """Return the brand that a checked form names; None if it names none or a new one. 1 request.
+def find_brand(form: DealForm, stored: Deal | Draft | None) -> Brand | None:
+    """Return the brand that a checked form names; None if it names none or a new one. 1 get, and up to 2 batch gets.
 
+    The name that is stored means the brand that is: what nobody touched stays, whatever else has that name.
     What cannot be a brand, or is unknown and not marked as new, becomes an error of the form; the first brand of a
     site needs no mark. Of an unknown name 1 query more.
     """
     name = form.cleaned_data.get("brand", "")
     if not name:
         return None
-    slug = slugify(name)
-    if not slug:
+    if not slugify(name):
         form.add_error("brand", _("The name of a brand needs a letter or a digit."))
         return None
+    known = {stored.card.brand_name: stored.content.brand} if stored else {}
+    if form.kept:
+        known |= {form.kept.brand_name: form.kept.content.brand}
     try:
-        return brands.get(slug)
+        return brands.named(known.get(name) or name)
     except NotFound:
         if not form.cleaned_data.get("brand_new") and brands.all_brands():
             error = _("There is no brand “%(name)s”. Choose another, or tick “%(box)s”.")
@@ -48,13 +53,13 @@ def create_brand(form: DealForm, *, by: str, now: datetime) -> Brand:
     try:
         return brands.create(name, by=by, now=now)
     except AlreadyExists:
-        return brands.get(slugify(name))
+        return brands.named(name)
 
 
 def brands_like(typed: str) -> list[BrandName]:
-    """Return the brands whose slug begins so, then those that hold it. 1 query."""
-    found = [brand for brand in brands.all_brands() if typed and typed in brand.slug]
-    return sorted(found, key=lambda brand: (not brand.slug.startswith(typed), brand.slug))
+    """Return the brands of which a name, as a slug, begins so, then those of which one holds it. 1 query."""
+    found = [brand for brand in brands.all_brands() if typed and brand.holds(typed)]
+    return sorted(found, key=lambda brand: (not brand.begins(typed), brand.name.casefold()))
 
 
 @part("none")

@@ -1,6 +1,6 @@
 """Pages of brands and categories: list them, create a brand, change texts and picture."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol
@@ -19,8 +19,8 @@ from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
 from dealsite.data.catalogue.brands import Brand, BrandName
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.categories import CATEGORIES, Category, Kind, Stored
-from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.catalogue.categories import Category, Kind, Stored
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
 from dealsite.text.digits import number_in
@@ -36,7 +36,16 @@ class TextsData(Protocol[Stored]):
     def get(self, slug: str) -> Stored: ...
     def get_with_counts(self, slug: str) -> Stored: ...
     def edit(
-        self, entry: Stored, /, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
+        self,
+        entry: Stored,
+        /,
+        *,
+        name: str,
+        also: Iterable[str] | None,
+        description: str,
+        logo: Picture | None,
+        by: str,
+        now: datetime,
     ) -> Stored: ...
 
 
@@ -77,11 +86,8 @@ class TextsPage(Generic[Stored]):
         if form.differs_from(typed_texts(stored)):
             if form.version != stored.version:
                 raise VersionConflict(current=stored)
-            name, description = form.cleaned_data["name"], form.cleaned_data["description"]
             by, now = request.user.username, timezone.now()
-            edited = self.data.edit(
-                stored, name=name, description=description, logo=form.picture, by=by, now=now
-            )
+            edited = self.data.edit(stored, **form.texts(), by=by, now=now)
             messages.success(request, self.done(stored, edited))
         return redirect(f"cms_{self.kind}", stored.slug)
 
@@ -97,12 +103,13 @@ class TextsPage(Generic[Stored]):
     ) -> HttpResponse:
         """The form; without a slug, of a new brand."""
         page = {"kind": self.kind, "form": form, "entry": stored, "slug": slug, "trouble": trouble}
-        page["name"] = CATEGORIES.get(slug, "")
+        page["name"] = category_names.names().get(slug, "")
         return render(request, f"cms/taxonomy/{self.kind}.html", page, status=status)
 
 
 def _say_brand_changed(stored: Brand, edited: Brand) -> str:
     if edited.name != stored.name:
+        brand_names.forget()
         return _("The brand is renamed. Its deals show the new name in a moment.")
     return _("The brand is saved.")
 
@@ -124,7 +131,7 @@ def _brands_found(every: list[BrandName], letter: str, text: str) -> list[BrandN
     """Return the brands whose names hold a text, or else begin with a letter."""
     if text:
         wanted = slugify(text)
-        return [brand for brand in every if wanted and wanted in brand.slug]
+        return [brand for brand in every if wanted and brand.holds(wanted)]
     return [brand for brand in every if not letter or brand.letter == letter]
 
 
@@ -176,9 +183,7 @@ def new_brand(request: EditorRequest) -> HttpResponse:
     if not form.is_valid():
         return BRAND_PAGE.show(request, form, status=422)
     try:
-        name, description = form.cleaned_data["name"], form.cleaned_data["description"]
-        by, now = request.user.username, timezone.now()
-        brand = brands.create(name, description=description, logo=form.picture, by=by, now=now)
+        brand = brands.create(**form.texts(), by=request.user.username, now=timezone.now())
     except AlreadyExists:
         return _taken(request, form)
     except Invalid as error:
@@ -192,7 +197,7 @@ def new_brand(request: EditorRequest) -> HttpResponse:
 
 def _taken(request: EditorRequest, form: BrandForm) -> HttpResponse:
     """A second click finds the brand that the first has made; another brand of this name is an error."""
-    there = brands.get(slugify(form.cleaned_data["name"]))
+    there = brands.named(form.cleaned_data["name"])
     if not form.differs_from(typed_texts(there)):
         return redirect("cms_brand", there.slug)
     text = _("There is a brand %(name)s already. Choose another name, or edit that brand.")

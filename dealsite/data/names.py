@@ -39,6 +39,8 @@ SEEN = (  # what chooses how an emoji, an ideograph or a Mongolian letter looks,
     "\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 STRAY = re.compile(f"({SEEN}|[{NON_JOINER}{JOINER}])|[{UNSEEN}]")
+VARIATION = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+VARIATIONS = re.compile(f"(?<![^-]){VARIATION}+-|-{VARIATION}+(?![^-])|{VARIATION}")
 ALL_UNSEEN = re.compile(f"[{UNSEEN}]+")
 RUN = re.compile(f"[{NON_JOINER}{JOINER}]+")
 NEAR = 16  # characters on either side that are looked at: marks may stand between two letters that join
@@ -47,6 +49,9 @@ EMOJI = "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f300-\U0001f3fa\U0001f400
 BEFORE_JOINER = re.compile(EMOJI + "\ufe0f?[\U0001f3fb-\U0001f3ff]?$")
 AFTER_JOINER = re.compile(EMOJI)
 BENGALI_RA, BENGALI_VIRAMA = "\u09b0", "\u09cd"
+# Signs that alone tell names apart: Disney+, C++, C#, Canal +; not those of Black+Decker and #1.
+TELLING_SIGNS = re.compile(r"(?<=\w)[+#]+(?![\w+#])|(?<=\w )[+#]+$")
+SPELLED_SIGNS = str.maketrans({"+": " plus ", "#": " sharp "})
 
 
 def clean_text(text: str) -> str:
@@ -123,15 +128,23 @@ def _is_visible(joiner: str, before: str, after: str) -> bool:
 def slugify(name: str) -> str:
     """Return the key part for a display name: case, accents, spacing and punctuation folded; '' if nothing is left.
 
-    Letters and digits of every script stay, so brands of the whole world have a slug of their own.
+    Letters and digits of every script stay, so brands of the whole world have a slug of their own. Signs that tell
+    names apart are spelled out.
     """
-    text = unicodedata.normalize("NFKD", without_joiners(normalise(name)).casefold())
+    text = TELLING_SIGNS.sub(lambda signs: signs[0].translate(SPELLED_SIGNS), without_unseen(normalise(name)))
+    text = unicodedata.normalize("NFKD", text.casefold())
     text = "".join(c for c in text if not "\u0300" <= c <= "\u036f")
     text = unicodedata.normalize("NFKC", text)
     words = "".join(
         c if c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") else " " for c in text
     ).split()
     return "-".join(words)[:SLUG_CHARACTERS].rstrip("-")
+
+
+def is_slug(text: str) -> bool:
+    """Tell whether a text can be a slug, also one made when slugs held variation selectors."""
+    slug = slugify(text)
+    return bool(slug) and slug == VARIATIONS.sub("", text)
 
 
 def normalise_username(text: str) -> str:

@@ -179,7 +179,7 @@ class Import:
             else:
                 self._reject_all(rest, _("It could not be stored."))
         except publishing.BrandChanged as error:
-            self._brands |= brands.get_many({new.content.brand for new in batch})
+            self._brands |= brands.named_by({new.content.brand for new in batch})
             if tries < TOO_MANY_TRIES:
                 self._publish(batch, tries + 1)
             else:
@@ -198,11 +198,11 @@ class Import:
         self._publish(batch[half:], tries)
 
     def _with_brands(self, wanted: list[NewDeal]) -> list[NewDeal]:
-        """Create the brands that are missing; reject the rows whose brand cannot be."""
+        """Find the brands by their names, create those that are missing; reject the rows whose brand cannot be."""
         first: dict[str, NewDeal] = {}
         for new in wanted:
             first.setdefault(new.content.brand, new)
-        self._brands |= brands.get_many(slug for slug in first if slug not in self._brands)
+        self._brands |= brands.named_by(slug for slug in first if slug not in self._brands)
         missing = [slug for slug in first if slug not in self._brands]
         failed: dict[str, str] = {}
         for start in range(0, len(missing), BRANDS_AT_ONCE):
@@ -218,14 +218,19 @@ class Import:
                     self._create_brand(first[slug], failed)
         for slug, reason in failed.items():
             self._reject_all([new for new in wanted if new.content.brand == slug], reason)
-        return [new for new in wanted if new.content.brand not in failed]
+        self._brands |= {brand.slug: brand for brand in self._brands.values()}
+        return [
+            replace(new, content=replace(new.content, brand=self._brands[new.content.brand].slug))
+            for new in wanted
+            if new.content.brand not in failed
+        ]
 
     def _create_brand(self, first: NewDeal, failed: dict[str, str]) -> None:
         slug = first.content.brand
         try:
             self._made(brands.create(first.brand_name, by=self.by, now=self.now), first)
         except AlreadyExists:
-            self._brands[slug] = brands.get(slug)
+            self._brands |= brands.named_by([slug])
         except Unavailable:
             raise
         except DataError as error:
@@ -233,7 +238,7 @@ class Import:
 
     def _find_own_brands(self, window: list[NewDeal]) -> None:
         """Tell of the brands that this run made for some rows, before a crash."""
-        found = brands.get_many({new.content.brand for new in window} - set(self.named))
+        found = brands.named_by({new.content.brand for new in window} - set(self.named))
         for new in window:
             brand = found.pop(new.content.brand, None)
             if brand and brand.version == 1 and time_of(brand.last_edit) == self.now:
@@ -246,7 +251,7 @@ class Import:
 
     def _count_new_brands(self, wanted: Collection[NewDeal]) -> None:
         unknown = {new.content.brand: new for new in wanted if new.content.brand not in self._brands}
-        self._brands |= brands.get_many(unknown)
+        self._brands |= brands.named_by(unknown)
         for new in wanted:
             if new.content.brand not in self._brands:
                 self._made(Brand(new.content.brand, new.brand_name), new)

@@ -11,9 +11,9 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from dealsite.data.catalogue.brands import clean_name
-from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.categories import clean_name
 from dealsite.data.catalogue.content import DealContent, problems
+from dealsite.data.catalogue.display_names import category_named, category_names
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
@@ -78,6 +78,7 @@ class _Wrong(Exception):
 
 def check(records: Iterable[Record]) -> Iterator[Result]:
     """Yield the deal of each row, or why it is rejected, and notes; BadFile for a wrong header, or one alone."""
+    category_names.forget()  # the file may use a name that a category has got a moment ago
     rows = iter(records)
     header = next(rows, None)
     if header is None:
@@ -99,6 +100,7 @@ def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
 
     Rows without any content are passed over; one that repeats the first line is left out and noted.
     """
+    category_names.forget()
     rows = iter(records)
     header = next(rows, None)
     if header is None or header.problem:
@@ -237,9 +239,9 @@ def _brand(value: str) -> str:
 
 
 def _category(value: str) -> str:
-    slug = slugify(value)
-    if slug not in CATEGORIES:
-        known = {"categories": ", ".join(CATEGORIES)}
+    slug = category_named(value)
+    if not slug:
+        known = {"categories": ", ".join(category_names.names().values())}
         raise _Wrong("category", _("There is no such category. There are: %(categories)s.") % known)
     return slug
 

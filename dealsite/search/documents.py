@@ -10,7 +10,7 @@ import tantivy
 from ulid import ULID
 
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.links import check_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH, from_iso
@@ -98,7 +98,7 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     number = int(ULID.from_str(card.id))
     seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
     cents = min(int(card.price * 100), 2**CENT_BITS - 1) if card.price is not None else 2**CENT_BITS - 1
-    category = CATEGORIES.get(card.category, "")
+    category = category_names.names().get(card.category, "")
     spelled = " ".join((card.title, card.brand_name, category, plain))
     kind = DEAL if item["type"] == "Deal" else DRAFT
     words = plain[:DESCRIPTION_CHARACTERS]

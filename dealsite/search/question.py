@@ -10,7 +10,7 @@ from typing import Literal, Self
 from tantivy import FieldType, Occur, Query, Searcher
 
 from dealsite.data.catalogue.cards import ENDING_SOON
-from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.catalogue.display_names import brand_once_called, category_names
 from dealsite.data.names import normalise
 from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
 from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
@@ -94,7 +94,10 @@ def query_of(
         may_be_wrong = searcher if how != "exact" else None
         words = _Words(may_be_wrong, n == len(units) - 1, unwritten, scored)
         wanted.append(words.unit(unit))
-    parts = [(Occur.Must, must) for must in [*musts, _all_or_half(wanted, how)]]
+    fitting = _all_or_half(wanted, how)
+    if brand := brand_once_called(question.text):
+        fitting = any_of([fitting, Query.const_score_query(_is("brand_slug", brand), 1.0)])
+    parts = [(Occur.Must, must) for must in [*musts, fitting]]
     roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
     if len(roots) > 1:
         phrase = Query.phrase_query(SCHEMA, "title", roots, slop=2)

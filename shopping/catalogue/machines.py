@@ -19,10 +19,12 @@ from django.views.decorators.http import require_safe
 from dealsite.data.catalogue import brands, feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.table.errors import NotFound
 from dealsite.templatetags.design import money
 from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import feed
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path
+from shopping.catalogue.pages import to_brand_named
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -49,7 +51,10 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
 @for_some_minutes
 def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a brand."""
-    brand, page = feeds.brand_page(slug, now=timezone.now())
+    try:
+        brand, page = feeds.brand_page(slug, now=timezone.now())
+    except NotFound:
+        return to_brand_named("brand_feed", slug)
     title = _("%(name)s deals") % {"name": brand.name}
     return _atom(request, title, reverse("brand", args=[slug]), page.cards)
 

@@ -16,6 +16,8 @@ from dealsite.data.catalogue import deals, feeds, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.names import slugify
+from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
 from dealsite.text import markdown
@@ -67,17 +69,28 @@ def brands(request: SiteRequest) -> HttpResponse:
     return render(request, "shopping/catalogue/brands.html", context)
 
 
-@page("1 batch get + 1 query", at=("", "/brands/nobody/"))
+@page("1 batch get + 1 query or 2 batch gets", at=("", "/brands/nobody/"))
 @require_safe
 @for_visitors
 def brand(request: SiteRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
-    found, page = feeds.brand_page(slug, now=now, **_place(request))
+    try:
+        found, page = feeds.brand_page(slug, now=now, **_place(request))
+    except NotFound:
+        return to_brand_named("brand", slug)
     context = _of_target(request, "brand", found) | {"page": page, "now": now}
     context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
     context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}
     return ending(_list_page(request, "shopping/catalogue/deals_of.html", context), page.cards)
+
+
+def to_brand_named(url_name: str, slug: str) -> HttpResponse:
+    """Lead to the page of the brand that another name finds, or raise NotFound. 1 batch get, 2 where one is found."""
+    found = stored_brands.by_other_names([name] if (name := slugify(slug)) else [])
+    if name not in found:
+        raise NotFound(_("There is no such brand."))
+    return redirect(url_name, found[name].slug, permanent=True)
 
 
 @page("1 batch get + 1 query", at=("", "/categories/toys-hobbies/"))

@@ -24,7 +24,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.entities.attributes import CENT
 from dealsite.data.entities.deals import MAX_PRICE
-from dealsite.data.names import normalise, slugify
+from dealsite.data.names import is_slug, normalise
 from dealsite.data.table.errors import BadCursor
 from dealsite.search.finding import MOST_PAGES, SearchPage, find
 from dealsite.search.question import MOST_CHARACTERS, Question
@@ -78,7 +78,7 @@ class SearchForm:
         asked = cls(
             words=normalise(given.get("q", "")[: MOST_CHARACTERS * 4])[:MOST_CHARACTERS],
             category=category if category in CATEGORIES else "",
-            brand=brand if brand and slugify(brand) == brand else "",
+            brand=brand if is_slug(brand) else "",
             price_from=given.get("price_from", "")[:20].strip(),
             price_to=given.get("price_to", "")[:20].strip(),
             state=given.get("state", "") if given.get("state") in STATES else "",

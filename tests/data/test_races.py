@@ -14,6 +14,7 @@ from dealsite.data.catalogue.deal import deleting, editing, publishing, reschedu
 from dealsite.data.commerce.payment import payment_actions
 from dealsite.data.editing import trash
 from dealsite.data.entities.payments import CANCELLED
+from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests import races
@@ -161,6 +162,21 @@ def test_a_brand_is_created_once():
     assert errors_of(results) == [errors.AlreadyExists] * 5
     assert [(brand.slug, brand.name) for brand in brands.all_brands()] in ([], [("nordlicht", "Nordlicht")])
     assert brands.get("nordlicht").version == 1
+
+
+def test_a_name_goes_to_one_of_those_that_take_it_at_once():
+    edit = partial(brands.edit, description="", logo=None, by=EDITOR, now=NOW)
+    results = at_once(
+        [
+            partial(edit, make_brand(), name="Eos"),
+            partial(edit, make_brand("Vela"), name="Vela", also=["EOS"]),
+            partial(brands.create, "Eos", by=EDITOR, now=NOW),
+        ]
+    )
+    (found,) = [one for one in results if isinstance(one, brands.Brand)]
+    assert [one for one in errors_of(results) if one not in (errors.AlreadyExists, errors.Invalid)] == []
+    assert brands.named("Eos").slug == found.slug
+    assert checks.find() == []
 
 
 def test_brands_of_one_letter_created_at_once_are_all_listed():

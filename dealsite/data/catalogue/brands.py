@@ -1,6 +1,7 @@
 """Brands: their pages' texts, their names by first letter, their counters, and what renaming one takes."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,37 +13,48 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.categories import (
     Counts,
     Entry,
+    clean_name,
     create_writes,
     edit_entry,
     entry_noted,
+    names_after,
     read_counts,
 )
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.deals import NAME_CHARACTERS
+from dealsite.data.entities.taxonomy import ALIAS_ATTRIBUTE as ALIAS_ATTRIBUTE
 from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER
 from dealsite.data.entities.taxonomy import NAME_ATTRIBUTE as NAME_ATTRIBUTE
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.names import as_typed, slugify
+from dealsite.data.names import is_slug, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Update, Write
+from dealsite.data.table.writes import Check, Update, Write, absent, either, equals, missing
 
 
 @dataclass(frozen=True, slots=True)
 class BrandName:
-    """A brand as the list of all brands shows it."""
+    """A brand as the list of all brands shows it; `also` are the slugs of other names that find it."""
 
     slug: str
     name: str
+    also: tuple[str, ...] = ()
 
     @property
     def letter(self) -> str:
-        """The heading it stands under: its first letter, or 0-9."""
-        first = self.slug[0].upper()
-        return "0-9" if first.isdigit() else first
+        """The heading it stands under: the first letter of its name, or 0-9."""
+        first = self.name[0] if self.name[0].isascii() and self.name[0].isalnum() else slugify(self.name)[0]
+        return "0-9" if first.isdigit() else first.upper()
+
+    def holds(self, typed: str) -> bool:
+        """Tell whether one of its names holds a text, both as slugs."""
+        return any(typed in one for one in (self.slug, *self.also))
+
+    def begins(self, typed: str) -> bool:
+        """Tell whether one of its names begins with a text, both as slugs."""
+        return any(one.startswith(typed) for one in (self.slug, *self.also))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +70,26 @@ class Brand(Entry):
     __slots__ = ()
 
 
-def clean_name(name: str) -> str:
-    """Return a display name normalised, or raise Invalid: empty, too long, or without a letter or digit."""
-    cleaned = as_typed(name)
-    if not cleaned:
-        raise Invalid(name=gettext_lazy("Enter a name."))
-    if len(cleaned) > NAME_CHARACTERS:
-        raise Invalid(name=_("Shorten the name to %(most)s characters.") % {"most": NAME_CHARACTERS})
-    if not slugify(cleaned):
-        raise Invalid(name=gettext_lazy("The name needs a letter or a digit."))
-    return cleaned
-
-
 @access_pattern("create a brand and list it", "1 transaction")
-def create(name: str, *, by: str, now: datetime, description: str = "", logo: Picture | None = None) -> Brand:
-    """Add a brand; AlreadyExists if its slug is taken, Invalid if the name will not do."""
-    name = clean_name(name)
-    brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now))
+def create(
+    name: str,
+    *,
+    by: str,
+    now: datetime,
+    description: str = "",
+    logo: Picture | None = None,
+    also: Iterable[str] = (),
+) -> Brand:
+    """Add a brand; AlreadyExists if one of its names finds one already, Invalid if a name will not do."""
+    name, others = names_after(Brand("", name), name, also)
+    brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now), others)
     try:
         noted = entry_noted("brand", "added", None, brand, by=by, now=now)
         table.transact([*_create_writes(brand, by, now), noted])
     except AlreadyExists:
-        if get(brand.slug).last_edit != brand.last_edit:
+        if (found := named_by([brand.slug]).get(brand.slug)) is None:
+            _refuse_names_of_others(brand)
+        if found is None or found.last_edit != brand.last_edit:
             raise
     return brand
 
@@ -105,9 +115,12 @@ def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Br
 
 def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
     taken = AlreadyExists(_("There is a brand with this name already: %(slug)s.") % {"slug": brand.slug})
+    is_free = missing(f"{ALIAS_ATTRIBUTE}{brand.slug}")
+    listed = replace(name_write(brand.slug, brand.name), when=(is_free,), otherwise=taken)
     texts = {
         "slug": brand.slug,
         "name": brand.name,
+        "also": [*brand.also] or None,
         "description": brand.description,
         "logo": brand.logo.as_item() if brand.logo else None,
         "version": 1,
@@ -116,13 +129,40 @@ def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
         "updated_at": iso(now),
         "updated_by": by,
     }
-    return [*create_writes(BRAND, BRAND_COUNTS, texts, taken), name_write(brand.slug, brand.name)]
+    return [
+        *create_writes(BRAND, BRAND_COUNTS, texts, taken),
+        listed,
+        *_alias_writes(aliases(brand.slug, brand.also), brand.slug),
+    ]
 
 
 def name_write(slug: str, name: str) -> Update:
     """Return the write that lists a brand's name under its letter."""
     listed = {f"{NAME_ATTRIBUTE}{slug}": name}
     return Update(key=keys.brand_letter(slug[0]), set=BRAND_LETTER.item(listed))
+
+
+def alias_write(alias: str, slug: str) -> Update:
+    """Return the write by which the slug of another name finds a brand, unless it finds another one."""
+    attribute = f"{ALIAS_ATTRIBUTE}{alias}"
+    return Update(
+        key=keys.brand_letter(alias[0]),
+        set=BRAND_LETTER.item({attribute: slug}),
+        when=(either(missing(attribute), equals(attribute, slug)),),
+        otherwise=AlreadyExists(),
+    )
+
+
+def aliases(slug: str, names: Iterable[str]) -> set[str]:
+    """Return the slugs of a brand's names that are not its own."""
+    return {slugify(name) for name in names} - {slug}
+
+
+def _alias_writes(some: Iterable[str], slug: str) -> Iterator[Write]:
+    """Yield the writes by which some names find a brand, unless they find another; AlreadyExists then."""
+    for alias in sorted(some):
+        yield alias_write(alias, slug)
+        yield Check(key=keys.brand(alias), when=(absent(),), otherwise=AlreadyExists())
 
 
 @access_pattern("one brand", "1 get")
@@ -146,6 +186,37 @@ def get_many(slugs: Iterable[str]) -> dict[str, Brand]:
     return {brand.slug: brand for brand in found if brand}
 
 
+@access_pattern("several brands by their names", "1 batch get")
+def named_by(slugs: Iterable[str]) -> dict[str, Brand]:
+    """Return brands by the slugs of names that they have or had.
+
+    1 batch get for each 100, and 2 more where some are not slugs of brands.
+    """
+    wanted = set(slugs)
+    found = get_many(wanted)
+    return found | by_other_names(wanted - found.keys())
+
+
+@access_pattern("brands by names that are not those of their addresses", "2 batch gets")
+def by_other_names(slugs: Collection[str]) -> dict[str, Brand]:
+    """Return brands by slugs of names that are not their own slugs. 2 batch gets, or 1 where none is found."""
+    letters = table.batch_get({keys.brand_letter(slug[0]) for slug in slugs})
+    listed = {name: slug for item in letters.values() for name, slug in item.items()}
+    owners = {slug: listed[ALIAS_ATTRIBUTE + slug] for slug in slugs if ALIAS_ATTRIBUTE + slug in listed}
+    brands = get_many(set(owners.values()))
+    return {slug: brands[owner] for slug, owner in owners.items() if owner in brands}
+
+
+@access_pattern("the brand of a name", "1 get")
+def named(name: str) -> Brand:
+    """Return the brand of a name that it has or had, or raise NotFound. 1 get, and up to 2 batch gets."""
+    slug = slugify(name)
+    try:
+        return get(slug)
+    except NotFound:
+        return _found(by_other_names([slug] if slug else []).get(slug))
+
+
 @access_pattern("the counters of some brands", "1 batch get")
 def counts(slugs: Iterable[str]) -> dict[str, Counts]:
     """Return the counters of some brands, by slug. 1 batch get for each 100."""
@@ -157,31 +228,69 @@ def counts(slugs: Iterable[str]) -> dict[str, Counts]:
 def all_brands() -> list[BrandName]:
     """Return all brands, sorted by name. 1 query (for each 1 MB: some 20,000 brands)."""
     low, high = keys.brand_letter.between()
+    listed = dict[str, str]()
+    for item in table.query_all(keys.brand_letter.partition(), low=low, high=high, limit=1000):
+        listed |= item
+    also = defaultdict[str, list[str]](list)
+    for attribute, slug in listed.items():
+        if attribute.startswith(ALIAS_ATTRIBUTE):
+            also[slug].append(attribute.removeprefix(ALIAS_ATTRIBUTE))
     names = [
-        BrandName(attribute.removeprefix(NAME_ATTRIBUTE), name)
-        for item in table.query_all(keys.brand_letter.partition(), low=low, high=high, limit=1000)
-        for attribute, name in item.items()
+        BrandName(slug := attribute.removeprefix(NAME_ATTRIBUTE), name, tuple(also.get(slug, ())))
+        for attribute, name in listed.items()
         if attribute.startswith(NAME_ATTRIBUTE)
     ]
     return sorted(names, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
 
 
 @access_pattern("change or rename a brand", "1 transaction")
-def edit(brand: Brand, *, name: str, description: str, logo: Picture | None, by: str, now: datetime) -> Brand:
-    """Change a brand's name, text and logo; its slug stays. VersionConflict if it changed since it was loaded.
+def edit(
+    brand: Brand,
+    *,
+    name: str,
+    description: str,
+    logo: Picture | None,
+    by: str,
+    now: datetime,
+    also: Iterable[str] | None = None,
+) -> Brand:
+    """Change a brand's names, text and logo; its slug stays. VersionConflict if it changed since it was loaded.
 
-    A new name adds a job, which brings it to the brand's deals, drafts and featured cards.
+    A new name adds a job, which brings it to the brand's deals, drafts and featured cards; the old one becomes one of
+    the others, `also`. Invalid where a name finds another brand.
     """
 
-    def rename_writes(changed: Brand) -> list[Write]:
-        if changed.name == brand.name:
-            return []
-        job = job_write("rename_brand", RenamePayload(brand.slug), job_id=changed.last_edit, due=now)
-        return [name_write(brand.slug, changed.name), job]
+    def name_writes(changed: Brand) -> list[Write]:
+        writes = list[Write]()
+        if changed.name != brand.name:
+            job = job_write("rename_brand", RenamePayload(brand.slug), job_id=changed.last_edit, due=now)
+            writes += [name_write(brand.slug, changed.name), job]
+        old, new = (aliases(one.slug, (one.name, *one.also)) for one in (brand, changed))
+        writes += _alias_writes(new - old, brand.slug)
+        for alias in sorted(old - new):
+            write = alias_write(alias, brand.slug)
+            writes.append(replace(write, set={}, remove=[f"{ALIAS_ATTRIBUTE}{alias}"]))
+        return writes
 
-    new = replace(brand, name=clean_name(name), description=description, logo=logo)
+    name, others = names_after(brand, name, also)
+    new = replace(brand, name=name, also=others, description=description, logo=logo)
     key = keys.brand(brand.slug)
-    return edit_entry("brand", key, brand, new, by=by, now=now, get=get, also=rename_writes)
+    try:
+        return edit_entry("brand", key, brand, new, by=by, now=now, get=get, also=name_writes)
+    except AlreadyExists:
+        _refuse_names_of_others(new)
+        raise
+
+
+def _refuse_names_of_others(brand: Brand) -> None:
+    """Raise Invalid where a brand's name finds another one."""
+    found = named_by(aliases(brand.slug, (brand.name, *brand.also)))
+    for name in (brand.name, *brand.also):
+        other = found.get(slugify(name), brand)
+        if other.slug != brand.slug:
+            said = _("The name %(name)s finds the brand %(brand)s already.")
+            said %= {"name": name, "brand": other.name}
+            raise Invalid(**{"name" if name == brand.name else "also": said})
 
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:
@@ -200,6 +309,6 @@ def _found(brand: Brand | None) -> Brand:
 
 def _key(slug: str) -> keys.Key:
     """Return the key of a slug that came from outside: whatever is no slug is a brand that does not exist."""
-    if not slug or slugify(slug) != slug:
+    if not is_slug(slug):
         raise NotFound(gettext_lazy("There is no such brand."))
     return keys.brand(slug)

@@ -14,12 +14,14 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.entities.entity import Entity
 from dealsite.data.entities.pages import CATEGORIES as CATEGORIES
-from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, CATEGORY, CATEGORY_COUNTS
+from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, CATEGORY, CATEGORY_COUNTS, MOST_ALSO
+from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, DataError, NotFound, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Put, Update, Write, absent, at_version, exists
 
@@ -49,7 +51,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A brand or category as its page shows it; `version` counts its edits, `counts` are there where asked for."""
+    """A brand or category as its page shows it; `version` counts its edits, `counts` are there where asked for.
+
+    `also` are other names that find it.
+    """
 
     slug: str
     name: str
@@ -58,6 +63,7 @@ class Entry:
     version: int = 0
     counts: Counts | None = None
     last_edit: str = ""
+    also: tuple[str, ...] = ()
 
     @property
     def deals(self) -> int | None:
@@ -125,12 +131,38 @@ def get_many(slugs: Iterable[str]) -> list[Category]:
     return [from_items(slug, items.get(key), items.get(counts)) for slug, (key, counts) in pairs.items()]
 
 
-@access_pattern("change a category's texts", "1 transaction")
+def named_by(every: Iterable[Category]) -> dict[str, str]:
+    """Return the slugs of categories by those of the names that find them: current, other and first ones."""
+    return {
+        slugify(name): one.slug
+        for one in every
+        for name in (one.slug, CATEGORIES[one.slug], one.name, *one.also)
+    }
+
+
+@access_pattern("change a category's texts", "1 batch get + 1 transaction")
 def edit(
-    category: Category, *, name: str, description: str, logo: Picture | None, by: str, now: datetime
+    category: Category,
+    *,
+    name: str,
+    description: str,
+    logo: Picture | None,
+    by: str,
+    now: datetime,
+    also: Iterable[str] | None = None,
 ) -> Category:
-    """Change a category's texts and logo; VersionConflict if it changed since it was loaded."""
-    changed = replace(category, name=name, description=description, logo=logo)
+    """Change a category's names, texts and logo; VersionConflict if it changed since it was loaded.
+
+    An old name becomes one of the others, `also`. Invalid where a name finds another category.
+    """
+    name, others = names_after(category, name, also)
+    known = named_by(all_categories())
+    for one in (name, *others):
+        if known.get(slugify(one), category.slug) != category.slug:
+            words = {"name": one, "category": known[slugify(one)]}
+            said = _("The name %(name)s finds the category %(category)s already.") % words
+            raise Invalid(**{"name" if one == name else "also": said})
+    changed = replace(category, name=name, also=others, description=description, logo=logo)
     return edit_entry("category", keys.category(category.slug), category, changed, by=by, now=now, get=get)
 
 
@@ -149,6 +181,29 @@ _read_category = reader(CATEGORY.shape, Category)
 
 
 # Shared with brands
+
+
+def clean_name(name: str, field: str = "name") -> str:
+    """Return a display name normalised, or raise Invalid: empty, too long, or without a letter or digit."""
+    cleaned = as_typed(name)
+    if not cleaned:
+        raise Invalid(**{field: gettext_lazy("Enter a name.")})
+    if len(cleaned) > NAME_CHARACTERS:
+        raise Invalid(**{field: _("Shorten the name to %(most)s characters.") % {"most": NAME_CHARACTERS}})
+    if not slugify(cleaned):
+        raise Invalid(**{field: gettext_lazy("The name needs a letter or a digit.")})
+    return cleaned
+
+
+def names_after(entry: Entry, name: str, also: Iterable[str] | None) -> tuple[str, tuple[str, ...]]:
+    """Return a new name and the others, cleaned; the old name is one of these then. Invalid if one will not do."""
+    name = clean_name(name)
+    others = [clean_name(one, "also") for one in (entry.also if also is None else also)]
+    found = {slugify(one): one for one in [*others, entry.name]}
+    found.pop(slugify(name), None)
+    if len(found) > MOST_ALSO:
+        raise Invalid(also=_("Keep at most %(most)s other names.") % {"most": MOST_ALSO})
+    return name, tuple(found.values())
 
 
 Stored = TypeVar("Stored", bound=Entry)
@@ -186,7 +241,9 @@ def edit_entry(
     changed = replace(changed, version=entry.version + 1, last_edit=new_ulid(now))
     texts = {
         "name": changed.name,
+        "also": [*changed.also],
         "description": changed.description,
+        "logo": changed.logo.as_item() if changed.logo else None,
         "version": changed.version,
         "last_edit": changed.last_edit,
         "updated_at": iso(now),
@@ -194,8 +251,8 @@ def edit_entry(
     }
     update = Update(
         key=key,
-        set=texts | ({"logo": changed.logo.as_item()} if changed.logo else {}),
-        remove=() if changed.logo else ("logo",),
+        set={name: value for name, value in texts.items() if value not in (None, [])},
+        remove=[name for name, value in texts.items() if value in (None, [])],
         when=(exists(), *at_version(entry.version)),
         otherwise=VersionConflict(),
     )
@@ -219,4 +276,5 @@ def entry_noted(kind: Kind, what: str, old: Entry | None, new: Entry, *, by: str
 def _in_words(entry: Entry) -> dict[str, str]:
     """Return the texts and the logo as texts by field: what the audit log compares."""
     logo = f"{entry.logo.name} ({entry.logo.alt})" if entry.logo else ""
-    return {"name": entry.name, "description": entry.description, "logo": logo}
+    also = ", ".join(entry.also)
+    return {"name": entry.name, "also": also, "description": entry.description, "logo": logo}

@@ -28,7 +28,7 @@ from dealsite.data.catalogue.lists import (
     one_partition,
     read,
 )
-from dealsite.data.names import slugify
+from dealsite.data.names import is_slug
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, NotFound
@@ -82,7 +82,7 @@ def cms_list(
         raise Invalid(state=gettext_lazy("There is no such state."))
     if chosen.category and chosen.category not in CATEGORIES:
         raise NotFound(gettext_lazy("There is no such category."))
-    if chosen.brand and slugify(chosen.brand) != chosen.brand:
+    if chosen.brand and not is_slug(chosen.brand):
         raise NotFound(gettext_lazy("There is no such brand."))
     cursor = Cursor(after, before, by_expiry=state in ("ending", "expired"))
     if state == "draft":

@@ -5,18 +5,15 @@ renew or remove its card without knowing its place. An id in `order` without a c
 was deleted. The deal holds the pages that feature it, so both sides always agree.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured_versions
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard, page_key
-from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deals import Deal, deal_from_items, deal_write
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.catalogue.featured_versions import FeaturedPage as FeaturedPage
@@ -24,17 +21,13 @@ from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.featured import EDITORS_CHOICE_PAGE, FRONT_PAGE
 from dealsite.data.entities.featured import MAX_CARDS as MAX_CARDS
+from dealsite.data.entities.pages import PAGES as PAGES
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, equals, exists, missing
 
-PAGES: Mapping[str, Any] = {
-    FRONT: gettext_lazy("Front page"),
-    EDITORS_CHOICE: gettext_lazy("Editors' Choice"),
-    **CATEGORIES,
-}
 TYPES = {FRONT: FRONT_PAGE.type, EDITORS_CHOICE: EDITORS_CHOICE_PAGE.type}
 
 
@@ -177,7 +170,6 @@ def from_item(page_id: str, item: Item | None) -> FeaturedPage:
     cards = item.get("cards", {})
     return FeaturedPage(
         id=page_id,
-        title=str(PAGES[page_id]),
         version=item.get("featured_version", 0),
         cards=[DealCard.from_item(cards[deal_id]) for deal_id in item.get("order", ()) if deal_id in cards],
         updated_by=item.get("featured_by", ""),

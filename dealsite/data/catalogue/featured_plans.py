@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured
-from dealsite.data.catalogue.featured import PAGES, FeaturedPage
+from dealsite.data.catalogue.display_names import page_names
+from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
@@ -80,7 +81,7 @@ class FeaturedPlan:
     @property
     def title(self) -> str:
         """The page's."""
-        return str(PAGES[self.page])
+        return str(page_names()[self.page])
 
     @property
     def is_open(self) -> bool:

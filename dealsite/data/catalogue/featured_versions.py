@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.featured import FEATURED_VERSION
 from dealsite.data.table.access_patterns import access_pattern
@@ -25,13 +26,17 @@ class FeaturedPage:
     """
 
     id: str
-    title: str
     version: int
     cards: list[DealCard]
     updated_by: str = ""
     last_edit: str = ""
     by_hand: int = 0
     updated_at: datetime | None = None
+
+    @property
+    def title(self) -> str:
+        """What the page is called now."""
+        return str(page_names()[self.id])
 
     @property
     def ids(self) -> list[str]:

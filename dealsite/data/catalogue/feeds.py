@@ -19,7 +19,7 @@ from dealsite.data.catalogue.categories import from_items as category_from_items
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.catalogue.featured import from_item as featured_from_item
 from dealsite.data.catalogue.lists import Cursor, Page, all_deals, deals_of_brand, deals_of_category, read
-from dealsite.data.names import slugify
+from dealsite.data.names import is_slug
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
@@ -70,7 +70,7 @@ def brand_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Brand, Page]:
     """Return a brand and its latest deals, or raise NotFound."""
-    if not slug or slugify(slug) != slug:
+    if not is_slug(slug):
         raise NotFound(gettext_lazy("There is no such brand."))
     cursor = Cursor(after, before)
     items = table.batch_get([keys.brand(slug), keys.brand_counts(slug)], consistent=False)

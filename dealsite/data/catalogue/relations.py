@@ -18,7 +18,7 @@ from dealsite.data.catalogue.categories import CATEGORIES, Counts, Kind
 from dealsite.data.entities import taxonomy
 from dealsite.data.entities.entity import Entity
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.names import slugify
+from dealsite.data.names import is_slug
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
@@ -222,7 +222,7 @@ def relation_state_of(username: str, target: Kind, slug: str) -> RelationState:
 
 def can_be(target: Kind, slug: str) -> bool:
     """Tell whether a text from outside can be the slug of a brand or is one of a category."""
-    return slug in CATEGORIES if target == "category" else bool(slug) and slugify(slug) == slug
+    return slug in CATEGORIES if target == "category" else is_slug(slug)
 
 
 def check_slug(relation: Relation, slug: str) -> None:

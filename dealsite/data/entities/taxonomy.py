@@ -7,7 +7,7 @@ from datetime import date
 from functools import partial
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import YEARS, Flag, Map, SetOf, Shape, Time, Whole
+from dealsite.data.entities.attributes import YEARS, Flag, ListOf, Map, SetOf, Shape, Time, Whole
 from dealsite.data.entities.deals import BY, NAME_CHARACTERS, PICTURE
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.featured import featured, list_is_whole
@@ -16,7 +16,17 @@ from dealsite.data.entities.texts import Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 
 ABOUT_CHARACTERS = 2_000
-NAME_ATTRIBUTE, DAY_ATTRIBUTE, BUCKET_ATTRIBUTE = "brand:", "day:", "deals_"  # what names of data begin with
+MOST_ALSO = 20
+# What names of data begin with.
+NAME_ATTRIBUTE, ALIAS_ATTRIBUTE, DAY_ATTRIBUTE, BUCKET_ATTRIBUTE = "brand:", "also:", "day:", "deals_"
+
+
+ALSO = ListOf(
+    Text(most=NAME_CHARACTERS),
+    most=MOST_ALSO,
+    optional=True,
+    about="other names that find it, such as earlier ones",
+)
 
 
 def edited(*, optional: bool = False) -> Shape:
@@ -35,6 +45,7 @@ BRAND = Entity(
     shape={
         "slug": Slug(about="made of its first name, and never changed"),
         "name": Text(most=NAME_CHARACTERS),
+        "also": ALSO,
         "description": Text(least=0, most=ABOUT_CHARACTERS),
         "logo": Map(PICTURE, optional=True),
         "version": Whole(least=1, about="counts its edits"),
@@ -50,6 +61,7 @@ CATEGORY = Entity(
     shape={
         "slug": Text(one_of=tuple(CATEGORIES)),
         "name": Text(most=NAME_CHARACTERS),
+        "also": ALSO,
         "description": Text(least=0, most=ABOUT_CHARACTERS, optional=True),
         "logo": Map(PICTURE, optional=True),
         "version": Whole(least=1, about="counts its edits"),
@@ -106,19 +118,24 @@ CATEGORY_COUNTS = counts(
 
 
 def brands_of_its_letter(item: Item) -> str:
-    """Say which brands are listed under a letter that is not theirs."""
+    """Say which brands, or other names, are listed under a letter that is not theirs."""
     letter = item["SK"].removeprefix("LETTER#")
-    names = (name.removeprefix(NAME_ATTRIBUTE) for name in item if name.startswith(NAME_ATTRIBUTE))
+    beginnings = (NAME_ATTRIBUTE, ALIAS_ATTRIBUTE)
+    names = (name.partition(":")[2] for name in item if name.startswith(beginnings))
     odd = sorted(slug for slug in names if not slug.startswith(letter) or Slug().problem(slug))
     return f"{', '.join(odd)} cannot be listed under {letter}." if odd else ""
 
 
 BRAND_LETTER = Entity(
     type="BrandLetter",
-    about="the names of the brands that begin with a letter, an attribute each: `brand:slug`",
+    about="the names of the brands that begin with a letter, an attribute each: `brand:slug`; and the brands that "
+    "other names find, by the key part of these: `also:slug`",
     key=At(keys.brand_letter),
     shape={},
-    named={NAME_ATTRIBUTE: Text(most=NAME_CHARACTERS, copy_of="Brand.name")},
+    named={
+        NAME_ATTRIBUTE: Text(most=NAME_CHARACTERS, copy_of="Brand.name"),
+        ALIAS_ATTRIBUTE: Slug(refers="Brand"),
+    },
     rules=(brands_of_its_letter,),
 )
 

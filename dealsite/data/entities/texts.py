@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from dealsite.data.entities.attributes import Attribute, is_not
-from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_web_link, slugify
+from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_slug, is_web_link
 from dealsite.data.table.ids import is_ulid
 
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
@@ -15,7 +15,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 MOST_TEXT = 100_000
 LINK_CHARACTERS = 2_000
 
-_slug_of = lru_cache(10_000)(slugify)  # the same few brands stand in many items
+_is_slug = lru_cache(10_000)(is_slug)  # the same few brands stand in many items
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Slug(Text):
     most: int = SLUG_CHARACTERS
 
     def odd(self, value: str) -> str:
-        return "" if _slug_of(value) == value else is_not(value, "the key part of a name")
+        return "" if _is_slug(value) else is_not(value, "the key part of a name")
 
 
 @dataclass(frozen=True, kw_only=True)

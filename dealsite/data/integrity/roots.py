@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 
 from dealsite.data import keys
 from dealsite.data.catalogue import cards
-from dealsite.data.catalogue.brands import NAME_ATTRIBUTE
+from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.featured import TYPES
 from dealsite.data.entities.attributes import YEARS
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity.problem import Problem, key_of
+from dealsite.data.integrity.taxonomy import listed_in
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of
@@ -45,6 +46,7 @@ class Roots:
     def __init__(self) -> None:
         self.there: set[keys.Key] = set()
         self.listed: dict[str, str] = {}  # brands' names in the list of names
+        self.also: dict[str, list[str]] = defaultdict(list)  # slugs of brands' other names in it
         self.counted: set[str] = set()
         self.in_deals: dict[str, str] = {}  # brands' names on cards
         self.first: dict[str, str] = {}  # the oldest deal of each brand
@@ -63,11 +65,9 @@ class Roots:
             case "Brand" | "Category" | "FrontPage" | "EditorsChoicePage":
                 self.there.add(key_of(item))
             case "BrandLetter":
-                self.listed |= {
-                    name.removeprefix(NAME_ATTRIBUTE): value
-                    for name, value in item.items()
-                    if name.startswith(NAME_ATTRIBUTE)
-                }
+                self.listed |= listed_in(item, NAME_ATTRIBUTE)
+                for alias, slug in listed_in(item, ALIAS_ATTRIBUTE).items():
+                    self.also[slug].append(alias)
             case "BrandCounts":
                 self.counted.add(item["slug"])
             case "CategoryCounts":
@@ -111,10 +111,12 @@ class Roots:
     def _brand(self, slug: str) -> Iterator[Problem]:
         name = self.listed.get(slug) or self.in_deals.get(slug, "")
         is_known = slug in self.in_deals and (slug in self.counted or slug in self.listed)
-        if not is_known or slugify(name) != slug:
+        also = self.also[slug]
+        if not is_known or slugify(name) not in (slug, *also):
             return  # a stray counter or name, or a deal that names a brand by mistake: other checks say so
         begun = iso(time_of(self.first[slug]))
         item = {"type": "Brand", "slug": slug, "name": name, "description": "", "version": 1}
+        item |= {"also": others} if (others := sorted({*also} - {slugify(name)})) else {}
         item |= {"created_at": begun, "last_edit": self.first[slug], "updated_at": begun, "updated_by": SITE}
         named = Check(key=keys.deal(self.first[slug]), when=(equals(("card", "brand"), slug),))
         what = "This brand is lost, and deals are of it; its description and logo are lost."

@@ -2,11 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 from dealsite.data import keys
 from dealsite.data.catalogue import buckets
-from dealsite.data.catalogue.brands import NAME_ATTRIBUTE, name_write
+from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE, alias_write, aliases, name_write
 from dealsite.data.catalogue.relations import RELATIONS
 from dealsite.data.integrity.problem import (
     Problem,
@@ -19,10 +20,15 @@ from dealsite.data.integrity.problem import (
 )
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid, month_of, time_of
-from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, exists
+from dealsite.data.table.writes import Check, Delete, Put, Update, absent, at_version, equals, exists, missing
 
 RELATED = {relation.type: relation for relation in RELATIONS}
 COUNTED = {"BrandCounts": keys.brand, "CategoryCounts": keys.category}
+
+
+def listed_in(item: Item, beginning: str) -> dict[str, str]:
+    """Return what an item lists in attributes whose names begin so, by the rest of these."""
+    return {name.removeprefix(beginning): value for name, value in item.items() if name.startswith(beginning)}
 
 
 class BrandNames:
@@ -31,19 +37,24 @@ class BrandNames:
     def __init__(self) -> None:
         self.brands: dict[str, str] = {}
         self.listed: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> slug -> name
+        self.versions: dict[str, int] = {}  # of brands
+        self.owners: dict[str, list[str]] = defaultdict(list)  # slug of another name -> brands of that name
+        self.listed_owners: dict[str, dict[str, str]] = defaultdict(
+            dict
+        )  # letter -> that slug -> brand's slug
         self.in_cards: dict[tuple[str, str], list[Item]] = defaultdict(list)  # (slug, name) -> deals, drafts
         self.being_renamed: set[str] = set()
 
     def see(self, item: Item) -> None:
         match item.get("type"):
             case "Brand":
-                self.brands[item["slug"]] = item["name"]
+                self.brands[item["slug"]], self.versions[item["slug"]] = item["name"], item["version"]
+                for alias in aliases(item["slug"], (item["name"], *item.get("also", ()))):
+                    self.owners[alias].append(item["slug"])
             case "BrandLetter":
-                self.listed[str(item["SK"]).removeprefix("LETTER#")] |= {
-                    name.removeprefix(NAME_ATTRIBUTE): value
-                    for name, value in item.items()
-                    if name.startswith(NAME_ATTRIBUTE)
-                }
+                letter = str(item["SK"]).removeprefix("LETTER#")
+                self.listed[letter] |= listed_in(item, NAME_ATTRIBUTE)
+                self.listed_owners[letter] |= listed_in(item, ALIAS_ATTRIBUTE)
             case "Deal" | "Draft":
                 card = item.get("card", {})
                 brand, name = card.get("brand", ""), card.get("brand_name", "")
@@ -65,9 +76,34 @@ class BrandNames:
                     yield _stray_name(letter, slug, Check(key=keys.brand(slug), when=(absent(),)))
                 elif slug[0] != letter:
                     yield _stray_name(letter, slug)
+        yield from self._alias_problems()
         for (slug, name), deals in self.in_cards.items():
             if self.brands.get(slug) != name and slug not in self.being_renamed:
                 yield from self._card_problems(slug, name, deals)
+
+    def _alias_problems(self) -> Iterator[Problem]:
+        for alias, (slug, *others) in self.owners.items():
+            listed, key = self.listed_owners[alias[0]].get(alias), keys.brand_letter(alias[0])
+            if twins := [alias] if alias in self.brands else others:
+                what = f"The brands {slug!r} and {twins[0]!r} have one name. Rename one of them."
+                yield Problem(keys.brand(slug), what)
+            elif listed != slug:
+                attribute = f"{ALIAS_ATTRIBUTE}{alias}"
+                seen = equals(attribute, listed) if listed else missing(attribute)
+                write = replace(alias_write(alias, slug), when=(seen,))
+                what = f"The name {alias!r} finds the brand {listed!r} instead of {slug!r}."
+                yield Problem(key, what, (write, self._unchanged(slug)))
+        for letter, some in self.listed_owners.items():
+            for alias, slug in some.items():
+                if alias[0] != letter or alias not in self.owners:
+                    key, attribute = keys.brand_letter(letter), f"{ALIAS_ATTRIBUTE}{alias}"
+                    remove = Update(key=key, remove=[attribute], when=(equals(attribute, slug),))
+                    what = f"The name {alias!r} finds the brand {slug!r} here, which does not have it."
+                    yield Problem(key, what, (remove, self._unchanged(slug)))
+
+    def _unchanged(self, slug: str) -> Check:
+        version = self.versions.get(slug)
+        return Check(key=keys.brand(slug), when=(absent(),) if version is None else at_version(version))
 
     def _card_problems(self, slug: str, name: str, deals: list[Item]) -> Iterator[Problem]:
         right = self.brands.get(slug)

@@ -27,7 +27,12 @@ def test_a_category_gets_its_text_and_picture(editor, calls):
         "picture_alt": "A kite",
     }
     operations = calls(lambda: editor.post(TOYS, post))
-    assert operations == ["BatchGetItem", "PutItem", "TransactWriteItems"]  # one for its files
+    assert operations == [
+        "BatchGetItem",
+        "PutItem",
+        "BatchGetItem",
+        "TransactWriteItems",
+    ]  # one for its files
     stored = categories.get("toys-hobbies")
     assert (stored.name, stored.description, stored.logo.alt) == ("Toys", "Play.", "A kite")
     assert category_names.names()["toys-hobbies"] == "Toys"

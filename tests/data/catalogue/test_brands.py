@@ -102,6 +102,27 @@ def test_a_logo_can_be_taken_away():
     assert brands.get("nordlicht").logo is None
 
 
+def test_brands_are_found_by_their_names(wait_for_indexes):
+    rename(make_brand(), "Polarlicht", also=["Nordlicht", "Aurora Borealis"])
+    make_brand("Vela")
+    found = measured(brands.named_by)(["vela", "nordlicht"])
+    assert {slug: brand.name for slug, brand in found.items()} == {"vela": "Vela", "nordlicht": "Polarlicht"}
+    found = brands.named_by(["polarlicht", "aurora-borealis", "vela", "nobody"])
+    assert {slug: brand.slug for slug, brand in found.items()} == {
+        "polarlicht": "nordlicht", "aurora-borealis": "nordlicht", "vela": "vela",
+    }  # fmt: skip
+    assert measured(brands.by_other_names)(["polarlicht", "vela"])["polarlicht"].slug == "nordlicht"
+    assert measured(brands.named)(" NORDLICHT! ") == brands.named("Polarlicht")
+    for name in ("", "!", "Nobody"):
+        with pytest.raises(errors.NotFound):
+            brands.named(name)
+    wait_for_indexes()
+    assert [(one.letter, one.name, set(one.also)) for one in brands.all_brands()] == [
+        ("P", "Polarlicht", {"polarlicht", "aurora-borealis"}),
+        ("V", "Vela", set()),
+    ]
+
+
 def test_a_new_description_alone_starts_no_job(wait_for_indexes):
     rename(make_brand(), "Nordlicht", description="New")
     wait_for_indexes()

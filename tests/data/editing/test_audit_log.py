@@ -109,7 +109,10 @@ def test_brands_and_categories_are_noted():
     toys = categories.get("toys-hobbies")
     categories.edit(toys, name="Toys", description="", logo=None, by="eve", now=NOW)
     (edited,) = noted("category", "toys-hobbies")
-    assert (edited.before, edited.after) == ({"name": "Toys & Hobbies"}, {"name": "Toys"})
+    assert (edited.before, edited.after) == (
+        {"name": "Toys & Hobbies"},
+        {"name": "Toys", "also": "Toys & Hobbies"},
+    )
 
 
 def test_featured_lists_are_noted_in_their_order():

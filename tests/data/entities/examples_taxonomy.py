@@ -37,6 +37,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "type": "Brand",
         "slug": "nordlicht",
         "name": "Nordlicht",
+        "also": ["Northern Light"],
         "created_at": PUBLISHED,
         **TEXTS,
     },
@@ -53,6 +54,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "SK": "LETTER#n",
         "type": "BrandLetter",
         "brand:nordlicht": "Nordlicht",
+        "also:northern-light": "nordlicht",
     },
     "Category": {
         "PK": "CATEGORY#peripherals-networking",

@@ -332,6 +332,31 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.brand_letter("g"),
         "ghost",
     ),
+    "a name that finds no brand": (
+        lose(keys.brand_letter("m"), "also:morning-glow"),
+        keys.brand_letter("m"),
+        "The name 'morning-glow' finds the brand None instead of 'aurora'.",
+    ),
+    "a name that finds another brand": (
+        change(keys.brand_letter("m"), **{"also:morning-glow": "nordlicht"}),
+        keys.brand_letter("m"),
+        "'morning-glow' finds the brand 'nordlicht' instead of 'aurora'.",
+    ),
+    "a name that finds a brand that does not have it": (
+        change(keys.brand_letter("n"), **{"also:north": "nordlicht"}),
+        keys.brand_letter("n"),
+        "'north' finds the brand 'nordlicht' here, which does not have it.",
+    ),
+    "a name that finds a brand that does not exist": (
+        change(keys.brand_letter("n"), **{"also:north": "ghost"}),
+        keys.brand_letter("n"),
+        "'north' finds the brand 'ghost' here",
+    ),
+    "a name listed under another letter": (
+        change(keys.brand_letter("n"), **{"also:morning-glow": "aurora"}),
+        keys.brand_letter("n"),
+        "'morning-glow' finds the brand 'aurora' here",
+    ),
     "an old brand name in a draft": (
         change_in(keys.draft(DRAFT), ("card", "brand_name"), "Old"),
         keys.draft(DRAFT),
@@ -649,6 +674,11 @@ def test_damage_to_a_deals_card_is_repaired_there_and_where_it_is_featured(damag
 
 
 UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
+    "two brands of one name": (
+        change(keys.brand("nordlicht"), also=["Aurora"]),
+        keys.brand("nordlicht"),
+        "The brands 'nordlicht' and 'aurora' have one name.",
+    ),
     "an unknown type": (put(("X", "Y"), type="Ghost"), ("X", "Y"), "'Ghost'"),
     "no type": (put(("X", "Y"), x=1), ("X", "Y"), "None"),
     "a type of a wrong kind": (put(("X", "Y"), type=["Deal"]), ("X", "Y"), "Deal"),
@@ -784,6 +814,18 @@ def test_what_others_name_is_made_anew_and_they_are_left_as_they_were(root, seed
     assert {one: item for one, item in after.items() if one != key} == {
         one: item for one, item in before.items() if one != key
     }
+
+
+def test_a_brand_that_is_not_called_as_its_slug_is_made_anew_with_the_names_that_find_it(seed):
+    seed()
+    aurora = brands.get("aurora")
+    brands.edit(aurora, name="Eos", description="", logo=None, by=EDITOR, now=NOW)
+    table.write(Delete(key=keys.brand("aurora")))
+    assert checks.repair_all()[1] == []
+    assert {one: brands.named(one).name for one in ("aurora", "Eos", "Morning glow")} == {
+        "aurora": "Eos", "Eos": "Eos", "Morning glow": "Eos",
+    }  # fmt: skip
+    assert checks.find() == []
 
 
 def test_a_category_that_is_lost_with_its_counters_is_made_anew_with_them(seed):

@@ -1,0 +1,231 @@
+"""Right values of what people reported of products such as this one: names, text, imports, and what forms keep."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands, categories, deal_lists, deals, drafts, featured
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.display_names import brand_names
+from dealsite.data.editing import pending_edits
+from dealsite.data.names import is_slug, slugify
+from dealsite.data.table import errors
+from dealsite.data.table.writes import Put
+from tests.builders import EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
+from tests.cms.conftest import HTMX, inputs
+from tests.imports.builders import make_row, run_import, write_csv
+
+
+@pytest.fixture
+def renamed():
+    """A deal of the brand Altname, which is called Neuname now, on the list but not yet on the deal's card."""
+    deal = make_deal(brand="Altname", title="Lampe")
+    rename(brands.get("altname"), "Neuname")
+    return deal
+
+
+def rename(brand, name, **changes):
+    options = {"description": brand.description, "logo": None, "by": EDITOR, "now": NOW} | changes
+    changed = brands.edit(brand, name=name, **options)
+    brand_names.forget()
+    return changed
+
+
+def make_twin():
+    """Add a brand whose slug is that of another's name, as it could be made before names were looked up."""
+    texts = {"slug": "neuname", "name": "Neuname", "description": "", "version": 1, "type": "Brand"}
+    table.write(Put(key=keys.brand("neuname"), item=texts | {"last_edit": "0" * 26}))
+
+
+def save(browser, deal, **typed):
+    address = reverse("cms_deal", args=[deal.id])
+    return browser.post(address, inputs(browser.get(address)) | typed)
+
+
+def test_a_form_that_was_not_touched_keeps_its_brand(editor, renamed):
+    """A1: saved, kept as a draft, saved by itself, published from a draft; a twin of the name changes nothing."""
+    make_twin()
+    assert save(editor, renamed, price="5").status_code == 302
+    stored = deals.get(renamed.id)
+    assert (stored.content.brand, str(stored.content.price)) == ("altname", "5.00")
+    assert stored.card.brand_name == "Neuname"
+    assert save(editor, renamed, price="6", action="keep").status_code == 302
+    assert pending_edits.find(deals.get(renamed.id)).content.brand == "altname"
+    form = inputs(editor.get(reverse("cms_deal", args=[renamed.id]) + "?changes=1"))
+    answer = editor.post(
+        reverse("cms_autosave_changes", args=[renamed.id]), form | {"price": "7"}, headers=HTMX
+    )
+    assert answer.status_code == 200, answer.json()
+    assert pending_edits.find(deals.get(renamed.id)).content.brand == "altname"
+
+    draft = make_draft(**vars(make_content(brand="altname")))
+    address = reverse("cms_draft", args=[draft.id])
+    assert editor.post(address, inputs(editor.get(address)) | {"action": "publish"}).status_code == 302
+    published = deals.get(drafts.get(draft.id).published_as)
+    assert (published.content.brand, published.card.brand_name) == ("altname", "Neuname")
+
+
+@pytest.mark.parametrize("typed", ["Neuname", "NEUNAME", "Altname", "altname"])
+def test_any_name_finds_the_brand(editor, renamed, typed):
+    """A2: in a new deal, suggestions, the list's filter, the search of brands, changes of many, the palette."""
+    post = {"title": "Neu", "brand": typed, "category": "peripherals-networking", "price": "1"}
+    post |= {"link": "https://shop.example/neu", "action": "publish", "version": "0"}
+    editor.post(reverse("cms_draft", args=[make_id(NOW)]), post)
+    found = deal_lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
+    assert {card.title for card in found} == {"Lampe", "Neu"}
+    names = reverse("cms_brand_names")
+    assert re.findall('value="([^"]+)"', editor.get(names, {"brand": typed[:4]}).text) == ["Neuname"]
+    listed = editor.get(reverse("cms_deals"), {"brand": typed})
+    assert {row.card.title for row in listed.context["deals"]} == {"Lampe", "Neu"}
+    assert "Neuname" in editor.get(reverse("cms_brands"), {"q": typed}).text
+    bulk = {"deal": renamed.id, "action": "brand", "to_brand": typed}
+    assert "There is no such brand" not in editor.post(reverse("cms_bulk"), bulk).text
+    palette = editor.get(reverse("cms_palette"), {"q": typed}, headers=HTMX).text
+    assert reverse("cms_brand", args=["altname"]) in palette
+
+
+def test_an_import_finds_the_brand_by_any_name(tmp_path, renamed):
+    """A3: nothing is new, and the deals stand under the brand's slug."""
+    path = write_csv(tmp_path, [make_row(1, brand="Neuname"), make_row(2, brand="ALTNAME")])
+    make_category("home-furniture")
+    for options in ({"dry_run": True}, {}):
+        totals, remarks, _ = run_import(path, **options)
+        assert (totals.imported, totals.brands, remarks) == (2, 0, [])
+    found = deal_lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
+    assert {card.title: card.brand_name for card in found} == {
+        "Lamp 1": "Neuname",
+        "Lamp 2": "Neuname",
+        "Lampe": "Altname",
+    }
+
+
+def test_no_name_is_given_to_two_brands(editor, renamed):
+    """Neither a new brand nor a renamed one takes a name that finds another; the page says which."""
+    answer = editor.post(reverse("cms_new_brand"), {"name": "Neuname", "description": "Mine"})
+    assert (answer.status_code, inputs(answer)["description"]) == (409, "Mine")
+    answer = editor.post(reverse("cms_new_brand"), {"name": "Frisch", "also": "Vela\nneuname"})
+    assert answer.status_code == 422
+    assert "The name neuname finds the brand Neuname already." in answer.text
+    for name in ("Neuname", "ALTNAME"):
+        address = reverse("cms_brand", args=["nordlicht"])
+        answer = editor.post(address, inputs(editor.get(address)) | {"name": name})
+        assert answer.status_code == 422
+        assert f"The name {name} finds the brand Neuname already." in answer.text
+    assert {brand.slug for brand in brands.all_brands()} == {"altname", "nordlicht"}
+
+
+def test_other_names_can_be_added_and_taken_away(editor, renamed):
+    address = reverse("cms_brand", args=["altname"])
+    form = inputs(editor.get(address))
+    assert form["also"].split() == ["Altname"]
+    editor.post(address, form | {"also": "Altname\nÄltername\n\nältername"})
+    assert brands.named("Ältername").slug == "altname"
+    assert brands.get("altname").also == ("Altname", "ältername")
+    editor.post(address, inputs(editor.get(address)) | {"also": ""})
+    with pytest.raises(errors.NotFound):
+        brands.named("Ältername")
+    rename(brands.get("altname"), "Altname")
+    assert brands.get("altname").also == ("Neuname",)
+    too_many = "\n".join(f"Name {n}" for n in range(21))
+    answer = editor.post(address, inputs(editor.get(address)) | {"also": too_many})
+    assert (answer.status_code, "Keep at most 20 other names." in answer.text) == (422, True)
+
+
+def test_the_shop_leads_from_other_names_to_the_brand(renamed):
+    visitor = Client()
+    for path in ("/brands/neuname/", "/brands/Neuname/"):
+        answer = visitor.get(path)
+        assert (answer.status_code, answer["Location"]) == (301, "/brands/altname/")
+    assert visitor.get(reverse("brand_feed", args=["neuname"]))["Location"] == reverse(
+        "brand_feed", args=["altname"]
+    )
+    assert visitor.get("/brands/frischname/").status_code == 404
+
+
+def test_the_list_of_brands_is_sorted_by_names(renamed):
+    assert [(brand.letter, brand.name) for brand in brands.all_brands()] == [
+        ("N", "Neuname"),
+        ("N", "Nordlicht"),
+    ]
+
+
+@pytest.fixture
+def wohnen(editor):
+    """A category that was renamed in the CMS."""
+    categories.create_all()
+    address = reverse("cms_category", args=["home-furniture"])
+    editor.post(address, inputs(editor.get(address)) | {"name": "Wohnen & Garten"})
+    return address
+
+
+def test_a_renamed_category_is_taken_and_shown_everywhere(editor, wohnen, tmp_path):
+    """A14: by imports under each of its names, in the forms of deals and imports, on featured pages."""
+    rows = [
+        make_row(n, category=name)
+        for n, name in enumerate(("wohnen & garten", "Home & Furniture", "home-furniture"))
+    ]
+    totals, remarks, _ = run_import(write_csv(tmp_path, rows))
+    assert (totals.imported, remarks) == (3, [])
+    deal = make_deal(category="home-furniture")
+    for address in (
+        reverse("cms_deal", args=[deal.id]),
+        reverse("cms_featured"),
+        reverse("cms_featured_page", args=["home-furniture"]),
+        reverse("cms_deals"),
+        reverse("cms_categories"),
+    ):
+        page = editor.get(address).text
+        assert "Wohnen &amp; Garten" in page, address
+        assert "Home &amp; Furniture" not in page.replace("Home &amp; Furniture</textarea>", ""), address
+    assert featured.get("home-furniture").title == "Wohnen & Garten"
+
+
+def test_no_name_is_given_to_two_categories(editor, wohnen):
+    address = reverse("cms_category", args=["toys-hobbies"])
+    for name in ("Wohnen & Garten", "Home & Furniture", "office software"):
+        answer = editor.post(address, inputs(editor.get(address)) | {"name": name})
+        assert answer.status_code == 422, name
+        assert f"The name {name} finds the category" in answer.text.replace("&amp;", "&")
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Disney+", "disney-plus"),  # A19
+        ("Disney＋", "disney-plus"),
+        ("Canal +", "canal-plus"),
+        ("C#", "c-sharp"),
+        ("C++", "c-plus-plus"),
+        ("Google+ TV", "google-plus-tv"),
+        ("Black+Decker", "black-decker"),
+        ("#1 Tools", "1-tools"),
+        ("A + B", "a-b"),
+        ("I ❤\ufe0f NY", "i-ny"),  # A22
+        ("I ❤ NY", "i-ny"),
+        ("葛\U000e0100飾", "葛飾"),
+    ],
+)
+def test_what_tells_names_apart_is_spelled_out_and_what_nobody_sees_is_not(name, slug):
+    assert slugify(name) == slug
+    assert slugify(slug) == slug
+    assert is_slug(slug)
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("i-\ufe0f-ny", True),
+        ("\ufe0f-x", True),
+        ("x-\ufe0f", True),
+        ("\ufe0f", False),
+        ("a--b", False),
+        ("A", False),
+    ],
+)
+def test_slugs_with_selectors_from_before_stay_slugs(text, fits):
+    assert is_slug(text) is fits
