@@ -54,6 +54,7 @@ urlpatterns = [
     path("deals/new/", drafts.new_draft, name="cms_new_draft"),
     path("deals/autosave/", autosave.autosave_setting, name="cms_autosave_setting"),
     path("deals/preview/", preview.preview_deal, name="cms_preview_deal"),
+    path("markdown/", preview.pasted_markdown, name="cms_markdown"),
     path("deals/preview/frame/", preview.preview_frame, name="cms_preview_frame"),
     path("deals/bulk/", bulk.preview, name="cms_bulk"),
     path("deals/bulk/start/", bulk.start, name="cms_start_bulk"),

@@ -22,7 +22,9 @@ from dealsite.data.catalogue import prices
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.prices import Price
 from dealsite.data.names import slugify
+from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.text.from_html import MOST_CHARACTERS, to_markdown
 from dealsite.web.deal_page import deal_context
 from dealsite.web.pages import open_while, part
 from dealsite.web.uploads import PICTURE_FORM, takes_files
@@ -66,6 +68,16 @@ def preview_deal(request: EditorRequest) -> HttpResponse:
     context = preview_context(content, brand, deal_id, timezone.now())
     template = "cms/deals/_previewed.html" if request.htmx else "cms/deals/previewed.html"
     return render(request, template, context)
+
+
+@open_while("read-only")
+@editor_action
+def pasted_markdown(request: EditorRequest) -> HttpResponse:
+    """What a document pasted, as Markdown. No requests."""
+    html = request.POST.get("html", "")
+    if len(html) > MOST_CHARACTERS:
+        raise Invalid(_("This is too long to be turned into Markdown."))
+    return HttpResponse(to_markdown(f"<div>{html}</div>"), content_type="text/plain; charset=utf-8")
 
 
 def preview_context(content: DealContent, brand_name: str, deal_id: str, now: datetime) -> dict[str, Any]:

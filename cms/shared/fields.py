@@ -8,14 +8,17 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.names import clean_text
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.text.digits import number_in
+from dealsite.text.from_html import to_markdown
 
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 
@@ -25,6 +28,18 @@ class CleanTextField(forms.CharField):
 
     def to_python(self, value: Any) -> Any:
         return super().to_python(clean_text(value or ""))
+
+
+class MarkdownField(CleanTextField):
+    """A text with Markdown; HTML becomes the Markdown that means the same."""
+
+    def __init__(self, *, rows: int, **options: Any) -> None:
+        help_text = gettext_lazy("Markdown: **bold**, *italic*, - lists, [text](https://…).")
+        widget = forms.Textarea(attrs={"rows": rows, "data-markdown": reverse_lazy("cms_markdown")})
+        super().__init__(required=False, widget=widget, help_text=help_text, **options)
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(to_markdown(value or ""))
 
 
 class PriceField(forms.CharField):

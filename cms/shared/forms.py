@@ -12,7 +12,15 @@ from django.utils.translation import gettext_lazy as _
 
 from cms.shared.edit_form import EditForm
 from cms.shared.field_merge import FieldMerge, Typed
-from cms.shared.fields import CleanTextField, LinkField, LocalTimeField, PriceField, typed_time, version_in
+from cms.shared.fields import (
+    CleanTextField,
+    LinkField,
+    LocalTimeField,
+    MarkdownField,
+    PriceField,
+    typed_time,
+    version_in,
+)
 from cms.shared.pictures import keep
 from dealsite.data.catalogue.categories import Entry
 from dealsite.data.catalogue.content import DealContent
@@ -29,8 +37,6 @@ from dealsite.data.entities.deals import (
 )
 from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS, MOST_ALSO
 from dealsite.data.entities.texts import LINK_CHARACTERS
-
-MARKDOWN_HELP = _("Markdown: **bold**, *italic*, - lists, [text](https://…).")
 
 
 def typed_deal(content: DealContent, brand_name: str) -> Typed:
@@ -91,13 +97,7 @@ class DealForm(EditForm):
         max_length=LINK_CHARACTERS,
         help_text=_("Where the deal is to be had."),
     )
-    description = CleanTextField(
-        label=_("Description"),
-        required=False,
-        max_length=DESCRIPTION_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 8}),
-        help_text=MARKDOWN_HELP,
-    )
+    description = MarkdownField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, rows=8)
     stock = forms.IntegerField(
         label=_("Stock"),
         required=False,
@@ -180,13 +180,7 @@ class BrandForm(EditForm):
     """A brand's name, description and logo; its slug never changes."""
 
     name = CleanTextField(label=_("Name"), max_length=NAME_CHARACTERS)
-    description = CleanTextField(
-        label=_("Description"),
-        required=False,
-        max_length=ABOUT_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 5}),
-        help_text=MARKDOWN_HELP,
-    )
+    description = MarkdownField(label=_("Description"), max_length=ABOUT_CHARACTERS, rows=5)
 
     also = CleanTextField(
         label=_("Other names"),

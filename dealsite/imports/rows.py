@@ -21,6 +21,7 @@ from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
 from dealsite.imports.layout import Layout, Unreadable
+from dealsite.text.from_html import to_markdown
 
 REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
 OPTIONAL = ("was_price", "voucher_code", "image_url", "description", "stock", "expires_at")
@@ -196,7 +197,7 @@ def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
             was_price=_price("was_price", cells.get("was_price", "")),
             voucher_code=clean_text(cells.get("voucher_code", "")).strip(),
             link=cells["url"],
-            description=clean_text(cells.get("description", "")).strip(),
+            description=clean_text(to_markdown(cells.get("description", ""))).strip(),
             stock=_stock(cells.get("stock", "")),
             expires_at=_time("expires_at", cells.get("expires_at", "")),
         )

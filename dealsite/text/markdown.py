@@ -30,7 +30,7 @@ HEADINGS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h
 
 TIMES = re.compile(r"(?<=\d)\*+(?=\d)")
 YEAR = re.compile(r"\d{3,}[.)]")
-BULLET = re.compile(r"^( {0,3})[•●▪‣◦][ \t]*", re.MULTILINE)
+BULLET = re.compile(r"^( {0,3})[•●▪‣◦·][ \t\u00a0]*", re.MULTILINE)
 
 
 def to_html(markdown: str) -> str:
@@ -64,7 +64,8 @@ def excerpt(markdown: str, characters: int = 160) -> str:
     return cut.rstrip(" ,;:.–-") + "…"
 
 
-def _is_link(url: str) -> bool:
+def is_link(url: str) -> bool:
+    """Tell whether an address may be that of a link: http, https or mailto."""
     return LINK.match(url.strip()) is not None
 
 
@@ -110,6 +111,6 @@ _PARSER = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["tab
 _PARSER.inline.ruler.before("emphasis", "times", _times)
 _PARSER.block.ruler.at("list", _list, {"alt": ["paragraph", "reference", "blockquote"]})
 _PARSER.core.ruler.after("normalize", "pasted_bullets", _pasted_bullets)
-_PARSER.validateLink = _is_link  # type: ignore[method-assign]
+_PARSER.validateLink = is_link  # type: ignore[method-assign]
 _PARSER.add_render_rule("image", _alt_only)
 _PARSER.core.ruler.push("demote_headings", _demote_headings)

@@ -87,7 +87,7 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
             # Stays the same when the title, and with it the address, changes.
             unique_id=absolute(reverse("deal", args=[card.id])),
             pubdate=card.live_at,
-            updateddate=card.live_at,
+            updateddate=card.updated_at,
             author_name=_for_xml(card.brand_name),
             categories=[card.category],
         )
@@ -153,7 +153,9 @@ def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     if day not in known:
         raise Http404(_("That day has no deals."))
     cards = list(feeds.deals_of_day(known[day], now=now))
-    return _urlset(request, ((deal_path(card), card.live_at.isoformat(timespec="seconds")) for card in cards))
+    return _urlset(
+        request, ((deal_path(card), card.updated_at.isoformat(timespec="seconds")) for card in cards)
+    )
 
 
 @feed("none")

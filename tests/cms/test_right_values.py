@@ -16,7 +16,8 @@ from dealsite.data.editing import pending_edits
 from dealsite.data.names import is_slug, slugify
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
-from tests.builders import EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
+from dealsite.web import page_cache
+from tests.builders import DAY, EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs
 from tests.imports.builders import make_row, run_import, write_csv
 
@@ -191,6 +192,45 @@ def test_no_name_is_given_to_two_categories(editor, wohnen):
         answer = editor.post(address, inputs(editor.get(address)) | {"name": name})
         assert answer.status_code == 422, name
         assert f"The name {name} finds the category" in answer.text.replace("&amp;", "&")
+
+
+def test_html_in_a_description_becomes_what_it_means(editor, tmp_path):
+    """A10: imported, or typed into a form; the page and the meta description say it."""
+    html = "<p>New design.</p><ul><li>Gold</li></ul>"
+    make_category("home-furniture")
+    run_import(write_csv(tmp_path, [make_row(1, description=html)]))
+    (card,) = deal_lists.cms_list(DealFilter(), now=NOW).cards
+    page = Client().get(reverse("deal", args=[card.id, card.slug])).text
+    assert "<p>New design.</p>\n<ul>\n<li>Gold</li>\n</ul>" in page
+    assert '<meta name="description" content="New design. Gold">' in page
+    assert save(editor, deals.get(card.id), description=f"{html}<p>More</p>").status_code == 302
+    assert deals.get(card.id).content.description == "New design.\n\n- Gold\n\nMore"
+
+
+def test_what_a_document_pastes_is_turned_into_markdown(editor):
+    address = reverse("cms_markdown")
+    answer = editor.post(address, {"html": "<meta charset=utf-8>A &amp; <b>B</b>"})
+    assert (answer.text, answer["Content-Type"]) == ("A & **B**", "text/plain; charset=utf-8")
+    assert editor.post(address, {"html": "x" * 60_001}).status_code == 400
+    assert editor.get(address).status_code == 405
+
+
+def test_feeds_and_sitemaps_say_when_a_deal_changed(editor):
+    """Its price, its end and its text count; what was changed before it was published does not."""
+    deal = make_deal(live_at=NOW - DAY)
+    feed, sitemap = reverse("front_page_feed"), reverse("sitemap_day", args=["2026-11-20"])
+    before, after = "2026-11-20T12:00:00+00:00", "2026-11-21T12:00:00+00:00"
+    assert f"<updated>{before}</updated>" in Client().get(feed).text
+    assert f"<lastmod>{before}</lastmod>" in Client().get(sitemap).text
+    assert save(editor, deal, description="Other words").status_code == 302
+    page_cache.forget()
+    shown = Client().get(feed).text
+    assert f"<published>{before}</published>" in shown
+    assert f"<updated>{after}</updated>" in shown
+    assert f"<lastmod>{after}</lastmod>" in Client().get(sitemap).text
+    scheduled = make_deal(live_at=NOW + DAY)
+    save(editor, scheduled, price="3")
+    assert deals.get(scheduled.id).card.updated_at == NOW + DAY
 
 
 @pytest.mark.parametrize(

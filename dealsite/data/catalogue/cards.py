@@ -66,11 +66,17 @@ class DealCard:
     voucher_code: str = ""
     expires_at: datetime | None = None
     sold_out: bool = False
+    changed_at: datetime | None = None
 
     @cached_property
     def live_at(self) -> datetime:
         """The publication time, which is the id's."""
         return time_of(self.id)
+
+    @property
+    def updated_at(self) -> datetime:
+        """When what shoppers read of it changed last."""
+        return max(self.live_at, self.changed_at or self.live_at)
 
     @cached_property
     def slug(self) -> str:

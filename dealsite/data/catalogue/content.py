@@ -47,10 +47,12 @@ class DealContent:
     stock: int | None = None
     expires_at: datetime | None = None
 
-    def card(self, deal_id: str, brand_name: str) -> DealCard:
+    def card(self, deal_id: str, brand_name: str, changed_at: datetime | None = None) -> DealCard:
         """Return what a list shows of it."""
         shown = {name: getattr(self, name) for name in SHOWN}
-        return DealCard(id=deal_id, brand_name=brand_name, sold_out=self.stock == 0, **shown)
+        return DealCard(
+            id=deal_id, brand_name=brand_name, sold_out=self.stock == 0, changed_at=changed_at, **shown
+        )
 
 
 SHOWN = ("title", "brand", "category", "price", "was_price", "voucher_code", "picture", "expires_at")

@@ -59,6 +59,7 @@ def card(*, of_draft: bool = False, of: str = "id") -> Shape:
         "voucher_code": Text(most=VOUCHER_CODE_CHARACTERS, optional=True),
         "expires_at": Time(optional=True),
         "sold_out": Flag(optional=True, about="its offer has a stock of 0"),
+        "changed_at": Time(optional=True, about="the last edit since its publication"),
     }
 
 

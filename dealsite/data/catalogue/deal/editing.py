@@ -83,7 +83,7 @@ def _edited(deal: Deal, content: DealContent, brand: Brand, token: str, by: str,
     return replace(
         deal,
         content=content,
-        card=content.card(deal.id, brand.name),
+        card=content.card(deal.id, brand.name, now),
         version=deal.version + 1,
         writes=deal.writes + 1,
         updated_at=now,
@@ -105,7 +105,7 @@ def _edit_writes(
 ) -> list[Write]:
     if content.brand != brand.slug:
         raise ValueError("The brand given is not the content's.")
-    card = content.card(deal.id, brand.name)
+    card = content.card(deal.id, brand.name, now)
     old, new = (deal.content.brand, deal.content.category), (content.brand, content.category)
     changes = {
         "card": card.as_item(),

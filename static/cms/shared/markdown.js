@@ -1,0 +1,97 @@
+/* Helps to write Markdown in a textarea with data-markdown: buttons above it (data-mark, data-line, data-link), Ctrl+B and
+   Ctrl+I, and what a document pastes, which the address in data-markdown turns into Markdown. All of it can be undone. */
+(() => {
+  const MOST = 60000; // characters that are turned; of more, only the words are pasted
+
+  const type = (area, text) => {
+    area.focus();
+    if (!document.execCommand("insertText", false, text)) area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+  };
+
+  const replace = (area, from, to, text) => {
+    area.setSelectionRange(from, to);
+    type(area, text);
+  };
+
+  const mark = (area, sign) => {
+    const [from, to] = [area.selectionStart, area.selectionEnd];
+    const around = area.value.slice(from - sign.length, from) === sign && area.value.slice(to, to + sign.length) === sign;
+    const other = sign === "*" && area.value[from - 2] === "*" && area.value[from - 3] !== "*"; // of bold words
+    if (around && !other) {
+      const words = area.value.slice(from, to);
+      replace(area, from - sign.length, to + sign.length, words);
+      area.setSelectionRange(from - sign.length, to - sign.length);
+      return;
+    }
+    const [, before, words, after] = area.value.slice(from, to).match(/^(\s*)([^]*?)(\s*)$/);
+    type(area, before + sign + words + sign + after);
+    const start = from + before.length + sign.length;
+    area.setSelectionRange(start, start + words.length);
+  };
+
+  const list = (area, kind) => {
+    const { value, selectionStart, selectionEnd } = area;
+    const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
+    const end = value.indexOf("\n", selectionEnd);
+    const to = end < 0 ? value.length : end;
+    const lines = value.slice(from, to).split("\n");
+    const bare = lines.map((line) => line.replace(/^(- |\d+\. )/, ""));
+    const made = bare.map((line, n) => (kind === "numbers" ? `${n + 1}. ${line}` : `- ${line}`));
+    const text = (made.join("\n") === lines.join("\n") ? bare : made).join("\n");
+    replace(area, from, to, text);
+    area.setSelectionRange(lines.length > 1 ? from : from + text.length, from + text.length);
+  };
+
+  const link = (area) => {
+    const from = area.selectionStart;
+    const words = area.value.slice(from, area.selectionEnd).trim();
+    const isAddress = /^https?:\/\/\S+$/.test(words);
+    const address = isAddress ? words : "https://";
+    const text = isAddress ? "" : words;
+    type(area, `[${text}](${address})`);
+    const at = text ? from + text.length + 3 : from + 1;
+    area.setSelectionRange(at, text ? at + address.length : at);
+  };
+
+  const pasted = async (area, html, plain) => {
+    const body = html.replace(/^[^]*<body[^>]*>|<\/body>[^]*$|<style[^]*?<\/style>|<!--[^]*?-->/gi, "");
+    const csrfmiddlewaretoken = area.form.elements.csrfmiddlewaretoken.value;
+    try {
+      if (body.length > MOST) return plain;
+      const answer = await fetch(area.dataset.markdown, {
+        method: "POST",
+        body: new URLSearchParams({ csrfmiddlewaretoken, html: body }),
+        headers: { "HX-Request": "true" },
+      });
+      return answer.ok ? await answer.text() : plain;
+    } catch {
+      return plain;
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-markdown-tools] button");
+    if (!button) return;
+    const area = document.getElementById(button.closest("[data-markdown-tools]").dataset.markdownTools);
+    if (button.dataset.mark) mark(area, button.dataset.mark);
+    else if (button.dataset.list) list(area, button.dataset.list);
+    else link(area);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const sign = { b: "**", i: "*" }[event.key.toLowerCase()];
+    if (!sign || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || !event.target.matches("textarea[data-markdown]")) return;
+    event.preventDefault();
+    mark(event.target, sign);
+  });
+
+  document.addEventListener("paste", async (event) => {
+    const area = event.target;
+    const html = event.clipboardData?.getData("text/html");
+    if (!html || !area.matches("textarea[data-markdown]")) return;
+    event.preventDefault();
+    type(area, await pasted(area, html, event.clipboardData.getData("text/plain")));
+  });
+
+  for (const tools of document.querySelectorAll("[data-markdown-tools]")) tools.hidden = false;
+})();
