@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import nh3
+from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock, list_block
@@ -33,13 +34,13 @@ YEAR = re.compile(r"\d{3,}[.)]")
 BULLET = re.compile(r"^( {0,3})[•●▪‣◦·][ \t\u00a0]*", re.MULTILINE)
 
 
-def to_html(markdown: str) -> str:
+def to_html(markdown: str) -> SafeString:
     """Return sanitised HTML of CommonMark with tables, in which line ends stay and pasted bullets are lists.
 
     Headings start at h3, below the page's own. Links go to http, https and mailto only and are
     marked nofollow noopener. Pictures are replaced by their alt text.
     """
-    return nh3.clean(
+    sanitised = nh3.clean(
         _PARSER.render(markdown),
         tags=TAGS,
         attributes=ATTRIBUTES,
@@ -47,6 +48,7 @@ def to_html(markdown: str) -> str:
         link_rel="nofollow noopener",
         strip_comments=True,
     )
+    return mark_safe(sanitised)  # noqa: S308 - by the line above
 
 
 def to_plain(markdown: str) -> str:

@@ -20,7 +20,7 @@ from tests.cms.conftest import inputs, picture_file
 from tests.people import make_user
 
 NEW = "/cms/brands/new/"
-BRAND = {"name": "Vela", "description": "One\n\ntwo <b>three</b>"}
+BRAND = {"name": "Vela", "description": 'One\n\ntwo < three & "four"'}
 WHO = {"proof-name": "eve", "proof-password": PASSWORD}
 
 

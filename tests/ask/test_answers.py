@@ -40,7 +40,7 @@ def test_numbers_over_days_are_lines_in_their_order():
     chart = charts.chart_of(answer(["day:DATE", "n:BIGINT"], [["2026-11-02", 5], ["2026-11-01", None]]))
     assert (chart.kind, chart.labels) == ("line", ["2026-11-01", "2026-11-02"])
     assert chart.series == [charts.Series("n", [None, 5.0])]
-    assert json.loads(chart.as_json)["series"] == [{"name": "n", "values": [None, 5.0]}]
+    assert json.loads(chart.as_json)["series"] == [{"name": "n", "values": [None, 5.0], "is_dashed": False}]
 
 
 def test_months_in_words_are_times_too():

@@ -45,7 +45,7 @@ SAFE_MARKUP = {
     "dealsite/search/words.py",
     "dealsite/templatetags/dealsite.py",
     "dealsite/templatetags/design.py",
-    "dealsite/web/deal_page.py",
+    "dealsite/text/markdown.py",
     "shopping/catalogue/page_metadata.py",
     "shopping/templatetags/shopping.py",
 }
