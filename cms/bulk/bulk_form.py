@@ -179,7 +179,7 @@ def value_in_words(change: BulkChange, value: str) -> str:
         case bulk.BRAND:
             return brand_names.names([value])[value] if value else _("none")
         case bulk.FEATURE | bulk.UNFEATURE:
-            return str(page_names().get(value, value))
+            return page_names().get(value, value)
     return value
 
 

@@ -18,13 +18,12 @@ from cms.deals.pending_edits import active, keep_form, stands_on
 from cms.shared.field_merge import base_of
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_action
-from cms.taxonomy.named_brands import find_brand
+from cms.taxonomy.named_brands import named_content
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import DealContent, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import pending_edits
-from dealsite.data.names import slugify
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_new, is_ulid
@@ -125,11 +124,9 @@ def read(form: DealForm, stored: Deal | Draft | None) -> tuple[DealContent, Any]
     """Return what is in a form, and its brand or None; Invalid where something is not right yet. 1 get."""
     if not form.is_valid():
         raise Invalid
-    brand = find_brand(form, stored)
-    name = form.cleaned_data.get("brand", "")
-    if name and brand is None and not form.errors:
+    content, brand = named_content(form, stored)
+    if content.brand and brand is None and not form.errors:
         form.add_error("brand", _("It is new: save yourself once, so that it is created."))
-    content = form.content(brand.slug if brand else slugify(name))
     form.refuse(text_problems(content))
     if form.errors:
         raise Invalid

@@ -26,7 +26,7 @@ from cms.lists.list_address import after_saving, in_list, position_of
 from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
-from cms.taxonomy.named_brands import create_brand, find_brand
+from cms.taxonomy.named_brands import create_brand, named_content
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
@@ -35,7 +35,6 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
-from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
@@ -96,8 +95,7 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         return (deal_conflict if is_overtaken else deal_page)(request, form, stored)
     if not is_valid:
         return deal_page(request, form, stored, status=422)
-    brand = find_brand(form, stored)
-    content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
+    content, brand = named_content(form, stored)
     kept = active(form)
     if kept and not stands_on(form, kept) and (form.opens_changes or action == "keep"):
         return changes_conflict(request, form, stored)

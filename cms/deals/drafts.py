@@ -31,14 +31,13 @@ from cms.shared.requests import (
     editor_page,
     new_id_in,
 )
-from cms.taxonomy.named_brands import create_brand, find_brand
+from cms.taxonomy.named_brands import create_brand, named_content
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.names import slugify
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_new, is_ulid, new_id, new_ulid
 from dealsite.web.uploads import PICTURE_FORM, takes_files
@@ -112,8 +111,7 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return draft_page(request, form, draft_id, stored)
     if not is_valid:
         return draft_page(request, form, draft_id, stored, status=422)
-    brand = find_brand(form, stored)
-    content = form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", "")))
+    content, brand = named_content(form, stored)
     live_at = _live_at(form, action, now)
     form.refuse(text_problems(content) if live_at is None else problems(content, live_at=live_at))
     if form.errors:
@@ -183,8 +181,7 @@ def _conflict(
     except NotFound:
         form.version = 0
         return draft_page(request, form, new_ulid(timezone.now()), trouble=str(DEAL_DELETED), status=409)
-    brand = find_brand(form, deal)
-    content = content or form.content(brand.slug if brand else "")
+    content = content or named_content(form, deal)[0]
     if deal.content != content:
         return deal_conflict(request, form, deal)
     messages.success(request, _said(deal, timezone.now()))

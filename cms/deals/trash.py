@@ -144,7 +144,7 @@ def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
     text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
     if back.was_featured_on:
         names = page_names()
-        pages = ", ".join(str(names[page]) for page in back.was_featured_on if page in names)
+        pages = ", ".join(names[page] for page in back.was_featured_on if page in names)
         where = _("It was featured on: %(pages)s. Feature it there again if it is to be.")
         text = f"{text} {where % {'pages': pages}}"
     messages.success(request, text)

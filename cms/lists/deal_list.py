@@ -224,7 +224,8 @@ def _list_page(
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
     columns = columns_of(chosen["columns"])
-    brand = brand_names.names().get(matching.brand) or request.GET.get("brand", "")[:80]
+    typed = request.GET.get("brand", "")[:80]
+    brand = brand_names.names().get(matching.brand, typed) if matching.brand else typed
     totals = {}
     for name in TABS:
         known = found if name == matching.state else None

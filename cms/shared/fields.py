@@ -8,9 +8,11 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.template.loader import render_to_string
 from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.formats import date_format, get_format
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,12 +32,20 @@ class CleanTextField(forms.CharField):
         return super().to_python(clean_text(value or ""))
 
 
+class MarkdownArea(forms.Textarea):
+    """A text area with buttons that write Markdown."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        area = {"id": (attrs or {}).get("id", ""), "area": super().render(name, value, attrs, renderer)}
+        return render_to_string("cms/shared/_markdown_area.html", area)
+
+
 class MarkdownField(CleanTextField):
     """A text with Markdown; HTML becomes the Markdown that means the same."""
 
     def __init__(self, *, rows: int, **options: Any) -> None:
         help_text = gettext_lazy("Markdown: **bold**, *italic*, - lists, [text](https://…).")
-        widget = forms.Textarea(attrs={"rows": rows, "data-markdown": reverse_lazy("cms_markdown")})
+        widget = MarkdownArea(attrs={"rows": rows, "data-markdown": reverse_lazy("cms_markdown")})
         super().__init__(required=False, widget=widget, help_text=help_text, **options)
 
     def to_python(self, value: Any) -> Any:

@@ -12,6 +12,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand, BrandName
+from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
@@ -20,6 +21,12 @@ from dealsite.web.pages import part
 
 MOST_NAMES = 20
 FEWEST_LETTERS = 2
+
+
+def named_content(form: DealForm, stored: Deal | Draft | None) -> tuple[DealContent, Brand | None]:
+    """Return what a checked form holds, and its brand; what it stands on is `stored`. Costs what `find_brand` does."""
+    brand = find_brand(form, stored)
+    return form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", ""))), brand
 
 
 def find_brand(form: DealForm, stored: Deal | Draft | None) -> Brand | None:

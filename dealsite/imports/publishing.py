@@ -179,7 +179,7 @@ class Import:
             else:
                 self._reject_all(rest, _("It could not be stored."))
         except publishing.BrandChanged as error:
-            self._brands |= brands.named_by({new.content.brand for new in batch})
+            self._brands |= brands.get_many({new.content.brand for new in batch})
             if tries < TOO_MANY_TRIES:
                 self._publish(batch, tries + 1)
             else:
@@ -218,7 +218,7 @@ class Import:
                     self._create_brand(first[slug], failed)
         for slug, reason in failed.items():
             self._reject_all([new for new in wanted if new.content.brand == slug], reason)
-        self._brands |= {brand.slug: brand for brand in self._brands.values()}
+        self._brands = {brand.slug: brand for brand in self._brands.values()} | self._brands
         return [
             replace(new, content=replace(new.content, brand=self._brands[new.content.brand].slug))
             for new in wanted

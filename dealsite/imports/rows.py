@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dealsite.data.catalogue.categories import clean_name
 from dealsite.data.catalogue.content import DealContent, problems
-from dealsite.data.catalogue.display_names import category_named, category_names
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
@@ -240,7 +240,7 @@ def _brand(value: str) -> str:
 
 
 def _category(value: str) -> str:
-    slug = category_named(value)
+    slug = category_names.find(value)
     if not slug:
         known = {"categories": ", ".join(category_names.names().values())}
         raise _Wrong("category", _("There is no such category. There are: %(categories)s.") % known)

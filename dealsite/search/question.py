@@ -10,7 +10,7 @@ from typing import Literal, Self
 from tantivy import FieldType, Occur, Query, Searcher
 
 from dealsite.data.catalogue.cards import ENDING_SOON
-from dealsite.data.catalogue.display_names import brand_once_called, category_names
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
 from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
 from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
@@ -95,7 +95,7 @@ def query_of(
         words = _Words(may_be_wrong, n == len(units) - 1, unwritten, scored)
         wanted.append(words.unit(unit))
     fitting = _all_or_half(wanted, how)
-    if brand := brand_once_called(question.text):
+    if brand := brand_names.find(question.text):
         fitting = any_of([fitting, Query.const_score_query(_is("brand_slug", brand), 1.0)])
     parts = [(Occur.Must, must) for must in [*musts, fitting]]
     roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]

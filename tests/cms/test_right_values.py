@@ -17,6 +17,7 @@ from dealsite.data.names import is_slug, slugify
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
 from dealsite.web import page_cache
+from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs
 from tests.imports.builders import make_row, run_import, write_csv
@@ -88,6 +89,17 @@ def test_any_name_finds_the_brand(editor, renamed, typed):
     assert "There is no such brand" not in editor.post(reverse("cms_bulk"), bulk).text
     palette = editor.get(reverse("cms_palette"), {"q": typed}, headers=HTMX).text
     assert reverse("cms_brand", args=["altname"]) in palette
+
+
+@pytest.mark.parametrize("typed", ["Neuname", "Altname"])
+def test_search_finds_a_brands_deals_by_any_name(editor, renamed, search_index, typed):
+    """Both before its deals show the new name and afterwards."""
+    for _ in range(2):
+        search_index()
+        for address in (reverse("cms_deals"), reverse("search")):
+            assert "Lampe" in editor.get(address, {"q": typed}).text, address
+        while loop.run_next(now=NOW):
+            pass
 
 
 def test_an_import_finds_the_brand_by_any_name(tmp_path, renamed):

@@ -23,7 +23,7 @@ from dealsite.data.catalogue.categories import (
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.taxonomy import ALIAS_ATTRIBUTE as ALIAS_ATTRIBUTE
-from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER
+from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER, listed_in
 from dealsite.data.entities.taxonomy import NAME_ATTRIBUTE as NAME_ATTRIBUTE
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug, slugify
@@ -201,8 +201,10 @@ def named_by(slugs: Iterable[str]) -> dict[str, Brand]:
 def by_other_names(slugs: Collection[str]) -> dict[str, Brand]:
     """Return brands by slugs of names that are not their own slugs. 2 batch gets, or 1 where none is found."""
     letters = table.batch_get({keys.brand_letter(slug[0]) for slug in slugs})
-    listed = {name: slug for item in letters.values() for name, slug in item.items()}
-    owners = {slug: listed[ALIAS_ATTRIBUTE + slug] for slug in slugs if ALIAS_ATTRIBUTE + slug in listed}
+    listed = dict[str, str]()
+    for item in letters.values():
+        listed |= listed_in(item, ALIAS_ATTRIBUTE)
+    owners = {slug: listed[slug] for slug in slugs if slug in listed}
     brands = get_many(set(owners.values()))
     return {slug: brands[owner] for slug, owner in owners.items() if owner in brands}
 
@@ -228,19 +230,13 @@ def counts(slugs: Iterable[str]) -> dict[str, Counts]:
 def all_brands() -> list[BrandName]:
     """Return all brands, sorted by name. 1 query (for each 1 MB: some 20,000 brands)."""
     low, high = keys.brand_letter.between()
-    listed = dict[str, str]()
+    names, also = dict[str, str](), defaultdict[str, list[str]](list)
     for item in table.query_all(keys.brand_letter.partition(), low=low, high=high, limit=1000):
-        listed |= item
-    also = defaultdict[str, list[str]](list)
-    for attribute, slug in listed.items():
-        if attribute.startswith(ALIAS_ATTRIBUTE):
-            also[slug].append(attribute.removeprefix(ALIAS_ATTRIBUTE))
-    names = [
-        BrandName(slug := attribute.removeprefix(NAME_ATTRIBUTE), name, tuple(also.get(slug, ())))
-        for attribute, name in listed.items()
-        if attribute.startswith(NAME_ATTRIBUTE)
-    ]
-    return sorted(names, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
+        names |= listed_in(item, NAME_ATTRIBUTE)
+        for alias, slug in listed_in(item, ALIAS_ATTRIBUTE).items():
+            also[slug].append(alias)
+    found = (BrandName(slug, name, tuple(also.get(slug, ()))) for slug, name in names.items())
+    return sorted(found, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
 
 
 @access_pattern("change or rename a brand", "1 transaction")

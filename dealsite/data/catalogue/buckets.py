@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, DAY_COUNT, DAYS, YEARS_LIST
+from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, DAY_COUNT, DAYS, YEARS_LIST, listed_in
 from dealsite.data.entities.taxonomy import DAY_ATTRIBUTE as DAY_ATTRIBUTE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
@@ -44,8 +44,7 @@ def forget() -> None:
 
 def listed_days(item: Item | None) -> list[str]:
     """Return the days, as ISO dates, that a year's list of days holds."""
-    names = (name for name in item or () if name.startswith(DAY_ATTRIBUTE))
-    return [name.removeprefix(DAY_ATTRIBUTE) for name in names]
+    return [*listed_in(item or {}, DAY_ATTRIBUTE)]
 
 
 def _attribute(day: date) -> str:

@@ -17,7 +17,7 @@ from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.entities.entity import Entity
 from dealsite.data.entities.pages import CATEGORIES as CATEGORIES
-from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, CATEGORY, CATEGORY_COUNTS, MOST_ALSO
+from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, CATEGORY, CATEGORY_COUNTS, MOST_ALSO, listed_in
 from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -40,12 +40,7 @@ class Counts:
     @classmethod
     def from_item(cls, item: Item | None) -> Counts:
         item = item or {}
-        beginning = BUCKET_ATTRIBUTE
-        buckets = {
-            name.removeprefix(beginning): n
-            for name, n in item.items()
-            if name.startswith(beginning) and n > 0
-        }
+        buckets = {name: n for name, n in listed_in(item, BUCKET_ATTRIBUTE).items() if n > 0}
         return cls(item.get("deals", 0), item.get("likes", 0), item.get("watches", 0), buckets)
 
 

@@ -4,12 +4,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _
 
+from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import all_brands
-from dealsite.data.catalogue.brands import named_by as brands_named_by
 from dealsite.data.catalogue.categories import CATEGORIES, all_categories, named_by
 from dealsite.data.entities.pages import EDITORS_CHOICE, FRONT
 from dealsite.data.names import slugify
@@ -28,6 +27,7 @@ class NameCache:
     def __init__(self, read: Callable[[], dict[str, str]], known: Mapping[str, str]) -> None:
         self.read = read
         self.known = dict(known)
+        self.others: dict[str, str] = {}  # which of them other names find: slugs by those of such names
         self.read_at: float | None = None
         self.has_failed = False
         self._lock = threading.Lock()
@@ -39,6 +39,13 @@ class NameCache:
         slugs = list(slugs)
         known = self._look_up(*slugs) if slugs else {}
         return {slug: known.get(slug, slug) for slug in slugs}
+
+    def find(self, text: str) -> str:
+        """Return the slug of what has or had a name; '' where nothing has it, or no name was ever read."""
+        slug = slugify(text)
+        with suppress(Unavailable):
+            return slug if slug in self._look_up() else self.others.get(slug, "")
+        return ""
 
     def forget(self) -> None:
         """Read the names again at the next look, after one was changed."""
@@ -69,6 +76,16 @@ class NameCache:
         return self.known
 
 
+def _read_brands() -> dict[str, str]:
+    """Read the brands' names, and which of them other names find."""
+    found = all_brands()
+    brand_names.others = {alias: brand.slug for brand in found for alias in brand.also}
+    return {brand.slug: brand.name for brand in found}
+
+
+brand_names = NameCache(_read_brands, {})
+
+
 def brand_slug(text: str) -> str:
     """Return the slug of the brand that a text names, or the text's own where it names none.
 
@@ -77,52 +94,22 @@ def brand_slug(text: str) -> str:
     slug = slugify(text)
     if not slug or slug in brand_names.names():
         return slug
-    found = brands_named_by([slug]).get(slug)
+    found = brands.named_by([slug]).get(slug)
     return found.slug if found else slug
-
-
-def _read_brands() -> dict[str, str]:
-    """Read the brands' names, and which of them other names find."""
-    global _brands_by_alias
-    found = all_brands()
-    _brands_by_alias = {alias: brand.slug for brand in found for alias in brand.also}
-    return {brand.slug: brand.name for brand in found}
-
-
-def brand_once_called(text: str) -> str:
-    """Return the slug of the brand that has or had a name beside that of its slug; '' for none."""
-    with suppress(Unavailable):
-        brand_names.names()
-    return _brands_by_alias.get(slugify(text), "")
-
-
-brand_names = NameCache(_read_brands, {})
-_brands_by_alias = dict[str, str]()
 
 
 def _read_categories() -> dict[str, str]:
     """Read the categories' names, and note which are not there at all: a table that is not set up lacks them."""
     found = all_categories()
     missing_categories[:] = [one.slug for one in found if not one.version]
-    global _categories_by_name
-    _categories_by_name = named_by(found)
+    category_names.others = named_by(found)
     return {one.slug: one.name for one in found}
 
 
 category_names = NameCache(_read_categories, CATEGORIES)
-
-
-def page_names() -> dict[str, Any]:
-    """Return the names of the pages that feature deals, by id."""
-    own = {FRONT: gettext_lazy("Front page"), EDITORS_CHOICE: gettext_lazy("Editors' Choice")}
-    return own | category_names.names()
-
-
 missing_categories: list[str] = []  # as of the last look
-_categories_by_name = dict(zip(CATEGORIES, CATEGORIES, strict=True))
 
 
-def category_named(text: str) -> str:
-    """Return the slug of the category of a name that it has, had or began with; '' for none."""
-    category_names.names()
-    return _categories_by_name.get(slugify(text), "")
+def page_names() -> dict[str, str]:
+    """Return the names of the pages that feature deals, by id."""
+    return {FRONT: _("Front page"), EDITORS_CHOICE: _("Editors' Choice"), **category_names.names()}

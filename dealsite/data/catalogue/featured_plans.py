@@ -81,7 +81,7 @@ class FeaturedPlan:
     @property
     def title(self) -> str:
         """The page's."""
-        return str(page_names()[self.page])
+        return page_names()[self.page]
 
     @property
     def is_open(self) -> bool:

@@ -36,7 +36,7 @@ class FeaturedPage:
     @property
     def title(self) -> str:
         """What the page is called now."""
-        return str(page_names()[self.id])
+        return page_names()[self.id]
 
     @property
     def ids(self) -> list[str]:

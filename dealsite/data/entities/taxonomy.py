@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.entities.attributes import YEARS, Flag, ListOf, Map, SetOf, Shape, Time, Whole
@@ -71,6 +72,11 @@ CATEGORY = Entity(
     rules=(list_is_whole,),
     is_root=True,
 )
+
+
+def listed_in(item: Item, beginning: str) -> dict[str, Any]:
+    """Return what an item lists in attributes whose names begin so, by the rest of these."""
+    return {name.removeprefix(beginning): value for name, value in item.items() if name.startswith(beginning)}
 
 
 def names_begin(beginning: str, pattern: str) -> Callable[[Item], str]:

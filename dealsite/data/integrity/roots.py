@@ -17,9 +17,9 @@ from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.featured import TYPES
 from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.taxonomy import listed_in
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity.problem import Problem, key_of
-from dealsite.data.integrity.taxonomy import listed_in
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of

@@ -9,6 +9,7 @@ from dealsite.data import keys
 from dealsite.data.catalogue import buckets
 from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE, alias_write, aliases, name_write
 from dealsite.data.catalogue.relations import RELATIONS
+from dealsite.data.entities.taxonomy import listed_in
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,
@@ -26,11 +27,6 @@ RELATED = {relation.type: relation for relation in RELATIONS}
 COUNTED = {"BrandCounts": keys.brand, "CategoryCounts": keys.category}
 
 
-def listed_in(item: Item, beginning: str) -> dict[str, str]:
-    """Return what an item lists in attributes whose names begin so, by the rest of these."""
-    return {name.removeprefix(beginning): value for name, value in item.items() if name.startswith(beginning)}
-
-
 class BrandNames:
     """Keeps all brands' names, and of deals and drafts only those whose card names their brand otherwise."""
 
@@ -39,9 +35,7 @@ class BrandNames:
         self.listed: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> slug -> name
         self.versions: dict[str, int] = {}  # of brands
         self.owners: dict[str, list[str]] = defaultdict(list)  # slug of another name -> brands of that name
-        self.listed_owners: dict[str, dict[str, str]] = defaultdict(
-            dict
-        )  # letter -> that slug -> brand's slug
+        self.listed_owners: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> that slug -> brand
         self.in_cards: dict[tuple[str, str], list[Item]] = defaultdict(list)  # (slug, name) -> deals, drafts
         self.being_renamed: set[str] = set()
 

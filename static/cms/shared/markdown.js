@@ -1,5 +1,5 @@
-/* Helps to write Markdown in a textarea with data-markdown: buttons above it (data-mark, data-line, data-link), Ctrl+B and
-   Ctrl+I, and what a document pastes, which the address in data-markdown turns into Markdown. All of it can be undone. */
+/* Helps to write Markdown in a textarea with data-markdown: buttons above it (data-markdown-tool), Ctrl+B and Ctrl+I, and
+   what a document pastes, which the address in data-markdown turns into Markdown. All of it can be undone. */
 (() => {
   const MOST = 60000; // characters that are turned; of more, only the words are pasted
 
@@ -29,14 +29,14 @@
     area.setSelectionRange(start, start + words.length);
   };
 
-  const list = (area, kind) => {
+  const list = (area, begin) => {
     const { value, selectionStart, selectionEnd } = area;
     const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
     const end = value.indexOf("\n", selectionEnd);
     const to = end < 0 ? value.length : end;
     const lines = value.slice(from, to).split("\n");
     const bare = lines.map((line) => line.replace(/^(- |\d+\. )/, ""));
-    const made = bare.map((line, n) => (kind === "numbers" ? `${n + 1}. ${line}` : `- ${line}`));
+    const made = bare.map((line, number) => begin(number) + line);
     const text = (made.join("\n") === lines.join("\n") ? bare : made).join("\n");
     replace(area, from, to, text);
     area.setSelectionRange(lines.length > 1 ? from : from + text.length, from + text.length);
@@ -69,20 +69,26 @@
     }
   };
 
+  const TOOLS = {
+    bold: (area) => mark(area, "**"),
+    italic: (area) => mark(area, "*"),
+    link,
+    list: (area) => list(area, () => "- "),
+    "list-ordered": (area) => list(area, (number) => `${number + 1}. `),
+  };
+  const KEYS = { b: "bold", i: "italic" };
+
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-markdown-tools] button");
+    const button = event.target.closest("[data-markdown-tool]");
     if (!button) return;
-    const area = document.getElementById(button.closest("[data-markdown-tools]").dataset.markdownTools);
-    if (button.dataset.mark) mark(area, button.dataset.mark);
-    else if (button.dataset.list) list(area, button.dataset.list);
-    else link(area);
+    TOOLS[button.dataset.markdownTool](document.getElementById(button.closest("[data-markdown-tools]").dataset.markdownTools));
   });
 
   document.addEventListener("keydown", (event) => {
-    const sign = { b: "**", i: "*" }[event.key.toLowerCase()];
-    if (!sign || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || !event.target.matches("textarea[data-markdown]")) return;
+    const tool = TOOLS[KEYS[event.key.toLowerCase()]];
+    if (!tool || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || !event.target.matches("textarea[data-markdown]")) return;
     event.preventDefault();
-    mark(event.target, sign);
+    tool(event.target);
   });
 
   document.addEventListener("paste", async (event) => {
