@@ -12,7 +12,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.formats import date_format, get_format
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -35,7 +34,7 @@ class CleanTextField(forms.CharField):
 class MarkdownArea(forms.Textarea):
     """A text area with buttons that write Markdown."""
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> Any:
         area = {"id": (attrs or {}).get("id", ""), "area": super().render(name, value, attrs, renderer)}
         return render_to_string("cms/shared/_markdown_area.html", area)
 
