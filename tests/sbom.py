@@ -37,12 +37,12 @@ LONGEST_LICENCE = 60  # characters; what is longer is the licence's text
 
 
 def python_packages() -> Iterator[Component]:
-    """Yield what the requirements files pin, each once."""
-    seen: set[str] = set()
+    """Yield what the requirements files pin, each version once: Pythons may need different ones."""
+    seen: set[tuple[str, str]] = set()
     for file, scope in REQUIREMENTS.items():
         for name, version, rest in PINNED.findall((ROOT / file).read_text("utf-8")):
-            if name not in seen:
-                seen.add(name)
+            if (name, version) not in seen:
+                seen.add((name, version))
                 hashes = [HashType(alg=HashAlgorithm.SHA_256, content=one) for one in SHA256.findall(rest)]
                 yield _component("pypi", name, version, scope, hashes, _python_licence(name))
 
