@@ -272,6 +272,7 @@ LEFT_OUT = {
     "remove_passkey": "needs an authenticator: tests/accounts/test_passkeys.py",
     "accept_changes": "changes what is seen alone",
     "cms_preview_deal": "shows, and stores nothing",
+    "cms_markdown": "turns what was pasted, and stores nothing",
     "cms_bring_back_changes": "the undo of cms_discard_changes, a write of the same item",
     "cms_leave": "the end of cms_presence",
     "cms_restore_draft_version": "as cms_restore_deal_version",

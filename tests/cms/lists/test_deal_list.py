@@ -178,7 +178,7 @@ def test_tabs_say_how_many_there_are_of_what_is_looked_for(editor, search_index,
     assert numbers == ["4", "2", "1", "1", "1", "1"]  # all, live, ending soon, scheduled, drafts, expired
     of_brand = editor.get(LIST, {"brand": "vela"}).content.decode()
     assert re.findall(r'class="number">([\d,]+)<', of_brand) == ["1", "1", "1", "0", "0", "0"]
-    assert "Without this: Brand vela" in of_brand
+    assert "Without this: Brand Vela" in of_brand
 
 
 def test_a_page_has_as_many_rows_as_one_wants(editor, search_index):
