@@ -24,6 +24,7 @@ from dealsite.accounts import limits
 from dealsite.accounts.security_log import failures
 from dealsite.data import table
 from dealsite.data.catalogue import buckets, lists
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch, task_counts
 from dealsite.data.people import users
@@ -32,7 +33,7 @@ from dealsite.data.table.errors import NotFound
 from dealsite.engine.server import Engine
 from dealsite.metrics import counting
 from dealsite.search import reader
-from dealsite.web import readiness
+from dealsite.web import page_cache, readiness
 from tests import measuring
 from tests.faults.unkind import READS, WRITES, Faults
 from tests.searching import index_table
@@ -211,8 +212,8 @@ def new_table(
     def create() -> None:
         for name in hooks:
             table.events().unregister(name, faults.handle)
-        buckets.forget()
-        failures.forget()
+        for known in (buckets, failures, page_cache, brand_names, category_names):
+            known.forget()
         if own:
             delete()
             settings.DEALSITE_TABLE = f"test-{os.getpid()}-{next(_numbers)}"

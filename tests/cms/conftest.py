@@ -40,7 +40,6 @@ def site(fresh_table: None, settings: Any, tmp_path: Any, monkeypatch: pytest.Mo
     settings.MEDIA_ROOT = tmp_path
     settings.ALLOWED_HOSTS = ["testserver"]
     monkeypatch.setattr(category_names, "known", {})
-    category_names.forget()
     category_names.names()  # read once a minute; not any page's call
     missing_categories.clear()  # a test makes those that it needs
     make_brand()

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from dealsite.accounts import cookies
 from dealsite.data import table
-from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.people import sessions
 from dealsite.front_door.limits import SMALL_BYTES
 from dealsite.web.uploads import PICTURE_FORM
@@ -34,7 +33,6 @@ ROUND_TRIP = 3_000_000  # what the kernel holds of an upload that nobody reads, 
 def web(fresh_table, serve, settings, tmp_path):
     """The whole site."""
     settings.MEDIA_ROOT, settings.ALLOWED_HOSTS = tmp_path, ["127.0.0.1"]
-    category_names.forget()
     return serve(application)
 
 

@@ -58,7 +58,6 @@ def statuses_of_warm_up() -> list[str]:
 
 
 def test_warming_up_makes_a_page_as_for_a_visitor(whole_table):
-    category_names.forget()
     with table.metered() as meter:
         assert statuses_of_warm_up() == ["200 OK"]
     assert category_names.read_at is not None  # the client is made, and has asked

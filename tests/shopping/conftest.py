@@ -9,18 +9,13 @@ from django.utils import timezone
 
 from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.display_names import brand_names, category_names
-from dealsite.web import page_cache
 from tests.builders import EDITOR, NOW
 
 
 @pytest.fixture
 def shop(whole_table: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty site, where it is NOW and nothing is remembered of other tests."""
+    """An empty site, where it is NOW."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
-    page_cache.forget()
-    brand_names.forget()
-    category_names.forget()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from django.utils import timezone
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.web import page_cache
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.people import make_user
 
@@ -17,7 +16,6 @@ from tests.people import make_user
 def shop(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> deals.Deal:
     """Thirty deals over two days, one brand and one category; returns one of them."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
-    page_cache.forget()
     for slug in ("toys-hobbies", "peripherals-networking"):
         make_category(slug)
     make_brand("Aurora")

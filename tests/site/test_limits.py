@@ -13,7 +13,6 @@ from django.utils import timezone
 from dealsite.accounts.limit_table import ROWS
 from dealsite.data import table
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.web import page_cache
 from tests.builders import NOW, make_announcement, make_brand, make_deal
 from tests.payments import owe
 from tests.people import make_user, signed_in
@@ -28,7 +27,6 @@ Act = Callable[..., Any]
 def site(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty site where it is always NOW."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
-    page_cache.forget()
 
 
 def new_cart() -> Act:

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements, messages
 from dealsite.data.people.announcements import Audience
@@ -16,11 +15,6 @@ from tests.cms.conftest import inputs
 from tests.people import make_user
 
 ADDRESS = "/cms/messages/new/"
-
-
-@pytest.fixture(autouse=True)
-def names():
-    brand_names.forget()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from dealsite.data.catalogue import categories, display_names, relations
-from dealsite.data.catalogue.display_names import brand_names, category_names
+from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import users
 from dealsite.data.people.users import User
 from dealsite.worker import accounts
@@ -24,8 +24,6 @@ CATEGORY = "toys-hobbies"
 
 @pytest.fixture
 def signed_in(browser: Client, ada: User) -> Client:
-    brand_names.forget()
-    category_names.forget()
     categories.create_all()
     make_brand("Nordlicht")
     make_brand("Aurora")

@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 
 from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.jobs import site_switch
 from dealsite.data.people.users import User
 from dealsite.data.table import errors
@@ -44,8 +43,6 @@ NO_WISHES = [
 
 @pytest.fixture(autouse=True)
 def _targets(whole_table: None) -> None:
-    brand_names.forget()
-    category_names.forget()
     make_brand("Nordlicht")
     make_category(CATEGORY)
 
