@@ -1,6 +1,6 @@
 """Pages of brands and categories: list them, create a brand, change texts and picture."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol
@@ -17,12 +17,12 @@ from cms.lists.deal_list import query
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
-from dealsite.data.catalogue.brands import Brand, BrandName
+from dealsite.data.catalogue.brands import BrandName
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.categories import Category, Kind, Stored
-from dealsite.data.catalogue.display_names import brand_names, category_names
+from dealsite.data.catalogue.categories import Kind, Stored
+from dealsite.data.catalogue.display_names import NameCache, brand_names, category_names
 from dealsite.data.names import slugify
-from dealsite.data.table.errors import AlreadyExists, Invalid, Unavailable, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Invalid, Text, Unavailable, VersionConflict
 from dealsite.text.digits import number_in
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.list_export import exported, in_batches
@@ -51,12 +51,14 @@ class TextsData(Protocol[Stored]):
 
 @dataclass(frozen=True)
 class TextsPage(Generic[Stored]):
-    """The page of a brand, or a category; `done` is told of a change, and returns what to say about it."""
+    """The page of a brand, or a category: how its names are known, and what is said of a change and of a new name."""
 
     kind: Kind
     form: type[BrandForm]
     data: TextsData[Stored]
-    done: Callable[[Stored, Stored], str]
+    names: NameCache
+    saved: Text
+    renamed: Text
 
     def answer(self, request: EditorRequest, slug: str) -> HttpResponse:
         """Show the form, or change what it says."""
@@ -88,7 +90,8 @@ class TextsPage(Generic[Stored]):
                 raise VersionConflict(current=stored)
             by, now = request.user.username, timezone.now()
             edited = self.data.edit(stored, **form.texts(), by=by, now=now)
-            messages.success(request, self.done(stored, edited))
+            self.names.forget()
+            messages.success(request, str(self.saved if edited.name == stored.name else self.renamed))
         return redirect(f"cms_{self.kind}", stored.slug)
 
     def show(
@@ -107,20 +110,18 @@ class TextsPage(Generic[Stored]):
         return render(request, f"cms/taxonomy/{self.kind}.html", page, status=status)
 
 
-def _say_brand_changed(stored: Brand, edited: Brand) -> str:
-    if edited.name != stored.name:
-        brand_names.forget()
-        return _("The brand is renamed. Its deals show the new name in a moment.")
-    return _("The brand is saved.")
-
-
-def _say_category_changed(stored: Category, edited: Category) -> str:
-    category_names.forget()
-    return _("The category is saved.")
-
-
-BRAND_PAGE = TextsPage("brand", BrandForm, brands, _say_brand_changed)
-CATEGORY_PAGE = TextsPage("category", CategoryForm, categories, _say_category_changed)
+BRAND_PAGE = TextsPage(
+    "brand",
+    BrandForm,
+    brands,
+    brand_names,
+    saved=gettext_lazy("The brand is saved."),
+    renamed=gettext_lazy("The brand is renamed. Its deals show the new name in a moment."),
+)
+CATEGORY_SAVED = gettext_lazy("The category is saved.")
+CATEGORY_PAGE = TextsPage(
+    "category", CategoryForm, categories, category_names, CATEGORY_SAVED, CATEGORY_SAVED
+)
 
 
 def _brand_filter(query: QueryDict) -> tuple[str, str]:

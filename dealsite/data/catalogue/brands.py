@@ -19,6 +19,7 @@ from dealsite.data.catalogue.categories import (
     entry_noted,
     names_after,
     read_counts,
+    refuse_names_of_others,
 )
 from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
@@ -29,7 +30,7 @@ from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound
+from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, absent, either, equals, missing
 
@@ -88,7 +89,7 @@ def create(
         table.transact([*_create_writes(brand, by, now), noted])
     except AlreadyExists:
         if (found := named_by([brand.slug]).get(brand.slug)) is None:
-            _refuse_names_of_others(brand)
+            refuse_names_of_others(brand, _named_as(brand))
         if found is None or found.last_edit != brand.last_edit:
             raise
     return brand
@@ -274,19 +275,13 @@ def edit(
     try:
         return edit_entry("brand", key, brand, new, by=by, now=now, get=get, also=name_writes)
     except AlreadyExists:
-        _refuse_names_of_others(new)
+        refuse_names_of_others(new, _named_as(new))
         raise
 
 
-def _refuse_names_of_others(brand: Brand) -> None:
-    """Raise Invalid where a brand's name finds another one."""
-    found = named_by(aliases(brand.slug, (brand.name, *brand.also)))
-    for name in (brand.name, *brand.also):
-        other = found.get(slugify(name), brand)
-        if other.slug != brand.slug:
-            said = _("The name %(name)s finds the brand %(brand)s already.")
-            said %= {"name": name, "brand": other.name}
-            raise Invalid(**{"name" if name == brand.name else "also": said})
+def _named_as(brand: Brand) -> dict[str, Brand]:
+    """Return the brands that a brand's names find, but for the one of its address."""
+    return named_by(aliases(brand.slug, (brand.name, *brand.also)))
 
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:

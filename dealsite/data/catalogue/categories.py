@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeVar
@@ -126,12 +126,10 @@ def get_many(slugs: Iterable[str]) -> list[Category]:
     return [from_items(slug, items.get(key), items.get(counts)) for slug, (key, counts) in pairs.items()]
 
 
-def named_by(every: Iterable[Category]) -> dict[str, str]:
-    """Return the slugs of categories by those of the names that find them: current, other and first ones."""
+def named_by(every: Iterable[Category]) -> dict[str, Category]:
+    """Return categories by the slugs of the names that find them: current, other and first ones."""
     return {
-        slugify(name): one.slug
-        for one in every
-        for name in (one.slug, CATEGORIES[one.slug], one.name, *one.also)
+        slugify(name): one for one in every for name in (one.slug, CATEGORIES[one.slug], one.name, *one.also)
     }
 
 
@@ -151,13 +149,8 @@ def edit(
     An old name becomes one of the others, `also`. Invalid where a name finds another category.
     """
     name, others = names_after(category, name, also)
-    known = named_by(all_categories())
-    for one in (name, *others):
-        if known.get(slugify(one), category.slug) != category.slug:
-            words = {"name": one, "category": known[slugify(one)]}
-            said = _("The name %(name)s finds the category %(category)s already.") % words
-            raise Invalid(**{"name" if one == name else "also": said})
     changed = replace(category, name=name, also=others, description=description, logo=logo)
+    refuse_names_of_others(changed, named_by(all_categories()))
     return edit_entry("category", keys.category(category.slug), category, changed, by=by, now=now, get=get)
 
 
@@ -199,6 +192,15 @@ def names_after(entry: Entry, name: str, also: Iterable[str] | None) -> tuple[st
     if len(found) > MOST_ALSO:
         raise Invalid(also=_("Keep at most %(most)s other names.") % {"most": MOST_ALSO})
     return name, tuple(found.values())
+
+
+def refuse_names_of_others(entry: Entry, found: Mapping[str, Entry]) -> None:
+    """Raise Invalid where one of an entry's names finds another, as `found` says by the names' slugs."""
+    for name in (entry.name, *entry.also):
+        other = found.get(slugify(name), entry)
+        if other.slug != entry.slug:
+            said = _("The name %(name)s finds “%(other)s” already.") % {"name": name, "other": other.name}
+            raise Invalid(**{"name" if name == entry.name else "also": said})
 
 
 Stored = TypeVar("Stored", bound=Entry)

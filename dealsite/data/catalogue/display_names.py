@@ -22,12 +22,17 @@ clock: Callable[[], float] = time.monotonic
 
 
 class NameCache:
-    """Names by slug, as `read` returned them last; a read is not counted as the page's, but keeps to its deadline."""
+    """Names by slug, and which slugs other names find, by the slugs of these: as `read` returned both last.
 
-    def __init__(self, read: Callable[[], dict[str, str]], known: Mapping[str, str]) -> None:
+    A read is not counted as the page's, but keeps to its deadline.
+    """
+
+    def __init__(
+        self, read: Callable[[], tuple[dict[str, str], dict[str, str]]], known: Mapping[str, str]
+    ) -> None:
         self.read = read
         self.known = dict(known)
-        self.others: dict[str, str] = {}  # which of them other names find: slugs by those of such names
+        self.others: dict[str, str] = {}
         self.read_at: float | None = None
         self.has_failed = False
         self._lock = threading.Lock()
@@ -63,7 +68,7 @@ class NameCache:
             try:
                 self.read_at = clock()
                 with meters.unmetered():
-                    self.known = self.read()
+                    self.known, self.others = self.read()
                 self.has_failed = False
             except Exception as error:
                 self.has_failed = True
@@ -76,11 +81,10 @@ class NameCache:
         return self.known
 
 
-def _read_brands() -> dict[str, str]:
-    """Read the brands' names, and which of them other names find."""
+def _read_brands() -> tuple[dict[str, str], dict[str, str]]:
     found = all_brands()
-    brand_names.others = {alias: brand.slug for brand in found for alias in brand.also}
-    return {brand.slug: brand.name for brand in found}
+    names = {brand.slug: brand.name for brand in found}
+    return names, {alias: brand.slug for brand in found for alias in brand.also}
 
 
 brand_names = NameCache(_read_brands, {})
@@ -89,21 +93,23 @@ brand_names = NameCache(_read_brands, {})
 def brand_slug(text: str) -> str:
     """Return the slug of the brand that a text names, or the text's own where it names none.
 
-    No request where it is the slug of a known brand, else up to 3 batch gets.
+    No request where a known brand has or had that name, else up to 3 batch gets.
     """
     slug = slugify(text)
-    if not slug or slug in brand_names.names():
-        return slug
+    if not slug:
+        return ""
+    if known := brand_names.find(slug):
+        return known
     found = brands.named_by([slug]).get(slug)
     return found.slug if found else slug
 
 
-def _read_categories() -> dict[str, str]:
-    """Read the categories' names, and note which are not there at all: a table that is not set up lacks them."""
+def _read_categories() -> tuple[dict[str, str], dict[str, str]]:
+    """Read the names, and note which categories are not there at all: a table that is not set up lacks them."""
     found = all_categories()
     missing_categories[:] = [one.slug for one in found if not one.version]
-    category_names.others = named_by(found)
-    return {one.slug: one.name for one in found}
+    names = {one.slug: one.name for one in found}
+    return names, {name: one.slug for name, one in named_by(found).items()}
 
 
 category_names = NameCache(_read_categories, CATEGORIES)

@@ -17,6 +17,7 @@ from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.featured import TYPES
 from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.pages import PAGES
 from dealsite.data.entities.taxonomy import listed_in
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity.problem import Problem, key_of
@@ -37,7 +38,6 @@ PARTS = {
 }
 NO_EDIT = "0" * 26
 FIRST = datetime(YEARS[0], 1, 1, tzinfo=UTC)
-PAGES = (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)
 
 
 class Roots:
