@@ -1,5 +1,6 @@
 """The forms of an import: a file or pasted rows, and what the columns of it are."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +14,10 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.deals import NAME_CHARACTERS
-from dealsite.imports import csv_files, csv_format, layout
+from dealsite.imports import cells, csv_files
 from dealsite.imports.csv_files import MAX_BYTES
-from dealsite.imports.layout import Layout, guess_columns
+from dealsite.imports.encodings import ENCODINGS
+from dealsite.imports.layout import NEEDED, Layout
 
 PASTED_CHARACTERS = 300_000
 ENDINGS = (".csv", ".tsv", ".txt")
@@ -25,6 +27,7 @@ FIELDS = {
     "category": _("Category"),
     "price": _("Price"),
     "was_price": _("Was-price"),
+    "currency": _("Currency"),
     "voucher_code": _("Voucher code"),
     "url": _("Link to the shop"),
     "image_url": _("Address of a picture"),
@@ -33,7 +36,6 @@ FIELDS = {
     "published_at": _("Publish at"),
     "expires_at": _("Expires"),
 }
-NEEDED = ("title", "price", "url")
 SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab"), "|": _("Vertical bar")}
 
 
@@ -92,11 +94,22 @@ class PasteForm(forms.Form):
 class ReadForm(forms.Form):
     """What to take a file for, where that was found out wrongly."""
 
-    encoding = forms.ChoiceField(label=_("Encoding"), choices=list(csv_format.ENCODINGS.items()))
+    encoding = forms.ChoiceField(
+        label=_("Letters"), choices=list(ENCODINGS.items()), widget=forms.RadioSelect
+    )
     separator = forms.ChoiceField(
         label=_("Separator"),
         choices=[(name, SEPARATORS[mark]) for mark, name in csv_files.SEPARATORS.items()],
     )
+
+    def __init__(self, *arguments: Any, samples: Mapping[str, str] | None = None, **options: Any) -> None:
+        """`samples` holds how the file's first letters that are not ASCII look in each encoding."""
+        super().__init__(*arguments, **options)
+        choices = {
+            name: format_lazy("{label}: {sample}", label=ENCODINGS[name], sample=sample)
+            for name, sample in (samples or {}).items()
+        }
+        self.fields["encoding"].widget.choices = list((ENCODINGS | choices).items())
 
     def clean_separator(self) -> str:
         chosen: str = self.cleaned_data["separator"]
@@ -118,14 +131,14 @@ class LayoutForm(forms.Form):
     )
     decimal = forms.ChoiceField(
         label=_("Amounts"),
-        choices=[(layout.POINT, "1,299.90"), (layout.COMMA, "1.299,90")],
+        choices=[(cells.POINT, "1,299.90"), (cells.COMMA, "1.299,90")],
         widget=forms.RadioSelect,
     )
     dates = forms.ChoiceField(
         label=_("Dates"),
         choices=[
-            (layout.DAY_FIRST, _("Day first: 21.11.2026 or 21/11/2026")),
-            (layout.MONTH_FIRST, _("Month first: 11/21/2026")),
+            (cells.DAY_FIRST, _("Day first: 21.11.2026 or 21/11/2026")),
+            (cells.MONTH_FIRST, _("Month first: 11/21/2026")),
         ],
         widget=forms.RadioSelect,
     )
@@ -155,9 +168,7 @@ class LayoutForm(forms.Form):
         options["initial"] = {**initial, "become": become, "version": one.version}
         super().__init__(*arguments, **options)
         self.titles = file.titles
-        columns = list(initial.get("columns", ()))
-        if len(columns) != len(self.titles):
-            columns = guess_columns(self.titles)
+        columns = initial.get("columns") or file.columns or [""] * len(self.titles)
         for number, (title, field) in enumerate(zip(self.titles, columns, strict=True)):
             self.fields[f"column_{number}"] = forms.ChoiceField(
                 label=title, required=False, choices=[("", _("Leave out")), *FIELDS.items()], initial=field

@@ -29,6 +29,8 @@ from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import BadFile
+from dealsite.imports.csv_format import START_BYTES
+from dealsite.imports.encodings import ENCODINGS, in_each
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
@@ -130,7 +132,7 @@ def _version(request: EditorRequest) -> int:
 
 
 def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
-    form = ReadForm(request.POST)
+    form = ReadForm(request.POST, samples=_letters(one))
     if not form.is_valid():
         return _columns_page(request, one, None, form)
     try:
@@ -175,6 +177,17 @@ def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
     return redirect("cms_import", one.id)
 
 
+def _letters(one: Import) -> dict[str, str]:
+    """Return how the first letters of a file look in each encoding that may still be chosen."""
+    if one.stage != UPLOADED:
+        return {}
+    try:
+        with open_file(one, running.ROWS) as stored:
+            return in_each(stored.read(START_BYTES))
+    except NotFound:
+        return {}
+
+
 def _columns_page(
     request: EditorRequest,
     one: Import,
@@ -191,11 +204,11 @@ def _columns_page(
     context = {
         "one": one,
         "form": form or LayoutForm(one, remembered=remembered),
-        "read_form": read_form or ReadForm(initial=initial),
+        "read_form": read_form or ReadForm(initial=initial, samples=_letters(one)),
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
         "trouble": trouble,
-        "encoding": csv_format.ENCODINGS[file.encoding],
+        "encoding": ENCODINGS[file.encoding],
         "separator": SEPARATORS[file.separator],
         "trail": _trail(one),
     }

@@ -119,20 +119,16 @@ def _digest(file: IO[bytes] | File[bytes]) -> bytes:
 
 def source_file_of(upload: csv_format.Upload, name: str, size: int) -> SourceFile:
     """Return what is noted of a file."""
-    columns = layout.guess_columns(upload.titles)
-
-    def cells(fields: tuple[str, ...]) -> list[str]:
-        places = [n for n, field in enumerate(columns) if field in fields]
-        return [cells[n] for cells in upload.first_rows for n in places]
-
+    found = layout.guessed(upload.titles, upload.first_rows, zone="UTC", moment=timezone.now())
     return SourceFile(
         name=as_typed(name)[-NAME_OF_FILE_CHARACTERS:] or _("Rows"),
         bytes=size,
         rows=upload.rows,
         encoding=upload.encoding,
         separator=upload.separator,
-        titles=tuple(upload.titles),
-        decimal=layout.guess_decimal(cells(layout.AMOUNTS)),
-        dates=layout.guess_dates(cells(layout.TIMES)),
+        titles=found.titles,
+        columns=found.columns,
+        decimal=found.decimal,
+        dates=found.dates,
         samples=tuple(tuple(row) for row in upload.samples),
     )

@@ -15,7 +15,7 @@ from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.art import Scene
 from dealsite.imports import csv_files, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat
-from dealsite.imports.layout import DAY_FIRST, POINT, Layout, guess_columns
+from dealsite.imports.layout import guessed
 from dealsite.imports.rows import NewDeal, Remark
 
 FILE = Path(__file__).parent / "deals.csv"
@@ -114,10 +114,11 @@ def _in_file() -> list[DemoDeal]:
 
 def _read() -> Iterator[DemoDeal]:
     header, *records = csv_files.read(FILE, CsvFormat("utf-8", ","))
-    columns = tuple(guess_columns(header.cells))
-    layout = Layout(tuple(header.cells), columns, POINT, DAY_FIRST, "UTC", DATED, drafts=False)
+    layout = guessed(
+        header.cells, [record.cells for record in records], zone="UTC", moment=DATED, drafts=False
+    )
     cells = {record.line: dict(zip(header.cells, record.cells, strict=True)) for record in records}
-    for new in rows.check_as([header, *records], layout):
+    for new in rows.check([header, *records], layout):
         if isinstance(new, Remark):
             raise BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
         own = cells[new.line]

@@ -1,6 +1,5 @@
 """What a file is: its encoding and its separator are found out from its bytes, and what it is where it is no CSV."""
 
-import codecs
 import csv
 import io
 import re
@@ -9,14 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dealsite.data.entities.batches import MAX_COLUMNS, SAMPLES
 from dealsite.data.names import as_typed
 from dealsite.imports.csv_files import (
-    CHUNK,
     GZIP,
     NO_ROWS,
     SEPARATORS,
@@ -29,17 +27,10 @@ from dealsite.imports.csv_files import (
     hinted_separator,
     records,
 )
+from dealsite.imports.encodings import UNDECODED, encoding_of
 
 START_BYTES = 300_000  # from which a file is recognised
 SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 20_000
-ENCODINGS = {
-    "utf-8": "UTF-8",
-    "utf-8-sig": gettext_lazy("UTF-8 with a byte order mark"),
-    "utf-16-le": "UTF-16",
-    "utf-16-be": gettext_lazy("UTF-16, big end first"),
-    "cp1252": "Windows-1252",
-}
-MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 ZIP = b"PK\x03\x04"
 EXCEL = gettext_lazy("This is an Excel workbook. Save it as CSV.")
 PICTURE = gettext_lazy("This is a picture, no CSV file.")
@@ -57,11 +48,9 @@ IN_ARCHIVES = {
     b"opendocument.spreadsheet": gettext_lazy("This is an OpenDocument spreadsheet. Save it as CSV."),
     b"": gettext_lazy("This is a zip archive. Unpack it, and take the CSV file in it."),
 }
-MAX_COLUMNS = 100
 TITLE_CHARACTERS = 60
 START_ROWS = 200  # from which the columns are found out
-SAMPLES, SAMPLE_CHARACTERS = 3, 60
-UNDECODED = re.compile("[\udc80-\udcff]")
+SAMPLE_CHARACTERS, SAMPLE_CHARACTERS_OF_A_ROW = 60, 6_000
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 NO_LETTERS = {"Cn", "Co", "Cs"}  # unassigned, private, half of a pair
 MOST_NO_LETTERS = 0.05
@@ -86,7 +75,7 @@ def format_of(file: File, *, encoding: str = "", separator: str = "") -> CsvForm
     if other := _other_file(start):
         raise BadFile(other)
     is_given = bool(encoding)
-    encoding = encoding or _encoding(file, start)
+    encoding = encoding or encoding_of(file, start)
     text = decoder(encoding).decode(start).removeprefix("\ufeff")
     if not text.strip():
         raise BadFile(_("The file is empty."))
@@ -102,31 +91,6 @@ def _other_file(start: bytes) -> str:
     first = start[:100].lstrip().lower()
     found = (text for magic, text in OTHERS.items() if start.startswith(magic) or first.startswith(magic))
     return str(next(found, ""))
-
-
-def _encoding(file: File, start: bytes) -> str:
-    for mark, name in MARKS.items():
-        if start.startswith(mark):
-            return name
-    low, high = start[::2].count(0), start[1::2].count(0)
-    if max(low, high) > len(start) * 0.05 and min(low, high) * 10 < max(low, high):
-        return "utf-16-le" if high > low else "utf-16-be"
-    return "utf-8" if _is_utf8(file) else "cp1252"
-
-
-def _is_utf8(file: File) -> bool:
-    """Tell whether most of what is not ASCII is UTF-8: a damaged row does not make a file another one."""
-    good = bad = 0
-    decode = decoder("utf-8").decode
-    file.seek(0)
-    while chunk := file.read(CHUNK):
-        text = decode(chunk)
-        if text.isascii():
-            continue
-        wrong = len(UNDECODED.findall(text))
-        bad += wrong
-        good += len(text) - len(text.encode("ascii", "ignore")) - wrong
-    return good >= bad
 
 
 def _is_text(text: str) -> bool:
@@ -159,7 +123,7 @@ def _fit(lines: Sequence[str], separator: str) -> int:
     return widths.count(widths[0]) * (widths[0] - 1) if widths else 0
 
 
-def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Upload:
+def inspect(file: File, *, encoding: str = "", separator: str = "") -> Upload:
     """Return what a file is; its encoding and separator are found out where they are not given. Raises BadFile."""
     found = format_of(file, encoding=encoding, separator=separator)
     file.seek(0)
@@ -178,12 +142,18 @@ def inspect(file: IO[bytes], *, encoding: str = "", separator: str = "") -> Uplo
         as_typed(cell)[:TITLE_CHARACTERS] or _("Column %(number)s") % {"number": number}
         for number, cell in enumerate(header.cells, 1)
     ]
-    first_rows = [record.cells for record in rest if len(record.cells) == len(titles)]
-    samples = [[_sample(cell) for cell in cells] for cells in first_rows[:SAMPLES]]
+    width = len(titles)
+    first_rows = [
+        record.cells + [""] * (width - len(record.cells))
+        for record in rest
+        if any(record.cells) and len(record.cells) <= width
+    ]
+    most = min(SAMPLE_CHARACTERS, SAMPLE_CHARACTERS_OF_A_ROW // width)
+    samples = [[_sample(cell, most) for cell in cells] for cells in first_rows[:SAMPLES]]
     rows = max(count(file), len(rest))
     return Upload(found.encoding, found.separator, titles, samples, rows, first_rows)
 
 
-def _sample(cell: str) -> str:
+def _sample(cell: str, most: int) -> str:
     text = " ".join("".join(c if c.isprintable() else " " for c in cell).split())
-    return text if len(text) <= SAMPLE_CHARACTERS else text[: SAMPLE_CHARACTERS - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"

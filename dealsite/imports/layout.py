@@ -1,17 +1,16 @@
-"""How a file is read: which column is which field of a deal, and how people wrote amounts and times in it."""
+"""How a file is read: which column is which field of a deal, and how its cells are written."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import datetime
+from functools import cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.utils.translation import gettext as _
-
 from dealsite.data.names import slugify
-from dealsite.data.table.ids import iso
+from dealsite.imports import cells
 from dealsite.text.spreadsheets import unmarked
 
 AMOUNTS = ("price", "was_price")
@@ -24,10 +23,10 @@ NAMES = {
     "brand": "brand brand-name manufacturer vendor maker marke hersteller markenname lieferant",
     "category": "category category-name product-category product-type department kategorie warengruppe rubrik "
     "sortiment produktkategorie",
-    "price": "price sale-price deal-price current-price offer-price new-price amount preis verkaufspreis "
-    "angebotspreis aktionspreis neuer-preis brutto bruttopreis vk vk-brutto",
+    "price": "price current-price new-price amount preis verkaufspreis neuer-preis brutto bruttopreis vk vk-brutto",
     "was_price": "was-price was list-price old-price original-price regular-price rrp msrp uvp streichpreis "
     "alter-preis altpreis listenpreis statt statt-preis vorher normalpreis",
+    "currency": "currency currency-code price-currency wahrung waehrung",
     "voucher_code": "voucher-code voucher coupon coupon-code promo-code code gutschein gutscheincode "
     "gutschein-code rabattcode",
     "url": "url link product-url product-link deep-link deeplink shop-url shop-link web-address produkt-url "
@@ -42,28 +41,34 @@ NAMES = {
     "ablauf ablaufdatum ende enddatum gultig-bis bis",
 }
 FIELDS = tuple(NAMES)
+NEEDED = ("title", "price", "url")
 FIELD_OF = {slug: field for field, slugs in NAMES.items() for slug in slugs.split()}
+SALE = "sale"  # a price for which the one beside it is the price before
+FIELD_OF |= {f"{word}-price": SALE for word in ("sale", "deal", "offer", "special", "promo")}
+FIELD_OF |= dict.fromkeys(("angebotspreis", "aktionspreis", "sonderpreis"), SALE)
+NOTES = re.compile(
+    r"\s*(\([^)]*\)|\[[^]]*\])\s*$|(\s+in)?[_\s]+([A-Z]{3}|[^\w\s])$|_(utc|gmt|[a-z]{3})$"
+)  # a unit, a zone, a currency
 
-POINT, COMMA = ".", ","  # before the cents
-DAY_FIRST, MONTH_FIRST = "day", "month"
-CURRENCIES = re.compile(r"(?:EUR|USD|GBP|CHF|[€$£])", re.IGNORECASE)
-SPACES = re.compile(r"[\s\u00a0\u202f\u2009]")
-AMOUNT_PATTERNS = {
-    POINT: re.compile(r"(\d{1,9}|\d{1,3}(?:[,'’]\d{3})+)(?:\.(\d{1,2}))?(?:\.?[-–])?", re.ASCII),
-    COMMA: re.compile(r"(\d{1,9}|\d{1,3}(?:[.'’]\d{3})+)(?:,(\d{1,2}|[-–]{1,2}))?", re.ASCII),
+WEB_ADDRESS = re.compile(r"(https?://|www\.)\S+", re.IGNORECASE)
+PICTURE = re.compile(r"https?://\S+\.(jpe?g|png|webp|avif|gif)(\?\S*)?", re.IGNORECASE)
+OTHER = re.compile(
+    r"\d+|true|false|yes|no|y|n|ja|nein|x|-", re.IGNORECASE
+)  # than a text, a time or an address
+Suits = Callable[[str], object]
+SUITS: dict[str, Suits] = {  # what the cells of a field look like
+    **dict.fromkeys((*AMOUNTS, SALE), cells.is_amount),
+    **dict.fromkeys(TIMES, cells.is_time),
+    "stock": cells.is_amount,
+    "currency": cells.currencies_in,
+    **dict.fromkeys(("url", "image_url"), WEB_ADDRESS.match),
 }
-GROUPS = re.compile("[.,'’]")
-DATE = re.compile(
-    r"(\d{1,2})[./-](\d{1,2})[./-](\d{4}|\d{2})"
-    r"(?:(?:,\s*|\s+|T)(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:\s*([ap])\.?m\.?|\s*Uhr)?)?",
-    re.ASCII | re.IGNORECASE,
-)
-LAST_OF_DAY = time(23, 59, 59)
-IN_BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")  # a unit or a zone
-
-
-class Unreadable(Exception):
-    """This is no amount, or no time; the message says how to write one."""
+KNOWN_BY_CELLS: dict[str, Suits] = {
+    "image_url": PICTURE.fullmatch,
+    "url": WEB_ADDRESS.fullmatch,
+    "price": lambda cell: cells.currencies_in(cell) and cells.is_amount(cell),
+    "title": lambda cell: re.search(r"[^\W\d_]{2,}.*\s", cell) and not WEB_ADDRESS.match(cell),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,133 +97,87 @@ class Layout:
         """Return what the file calls a field; the field's own name where it has no such column."""
         return self.titles[self.columns.index(field)] if field in self.columns else field
 
-    def cell_of(self, field: str, cells: Sequence[str]) -> str:
+    def cell_of(self, field: str, row: Sequence[str]) -> str:
         """Return what a row holds of a field, as it stands in the file."""
-        return cells[self.columns.index(field)] if field in self.columns else ""
+        return row[self.columns.index(field)] if field in self.columns else ""
 
-    def fields_of(self, cells: Sequence[str]) -> dict[str, str]:
+    def texts_of(self, row: Sequence[str]) -> dict[str, str]:
         """Return a row's cells by field; what the file has no column for is empty, or what is chosen for it."""
         found = dict.fromkeys(FIELDS, "") | {
-            field: unmarked(cell) for field, cell in zip(self.columns, cells, strict=True) if field
+            field: unmarked(cell).strip() for field, cell in zip(self.columns, row, strict=True) if field
         }
-        found["category"] = found["category"].strip() or self.category
-        found["brand"] = found["brand"].strip() or self.brand
+        found["category"] = found["category"] or self.category
+        found["brand"] = found["brand"] or self.brand
         return found
 
-    def read(self, field: str, value: str) -> str:
-        """Return a cell as rows.py takes it; raise Unreadable."""
-        value = value.strip()
-        if field == "published_at" and not value and (self.drafts or self.at_once):
-            return iso(self.moment)
-        if not value:
-            return ""
-        if field in AMOUNTS:
-            return amount(value, self.decimal)
-        if field in TIMES:
-            ends = field == "expires_at"
-            return moment(value, self.dates, ZoneInfo(self.zone), ends=ends).isoformat()
-        return value
+    def amount(self, field: str, text: str) -> Any:
+        """Return the amount in a cell, None for an empty one; its currency may stand in the column's title."""
+        if not text:
+            return None
+        if not cells.currencies_in(text):
+            cells.refuse_foreign(cells.currency_in_title(self.title_of(field)))
+        return cells.amount(text, self.decimal)
+
+    def time(self, field: str, text: str) -> datetime | None:
+        """Return the time in a cell, None for an empty one; its zone may stand in the column's title."""
+        if not text:
+            return self.moment if field == "published_at" and (self.drafts or self.at_once) else None
+        zone = _zone_in_title(self.title_of(field)) or ZoneInfo(self.zone)
+        return cells.moment(text, self.dates, zone, ends=field == "expires_at")
 
 
-def guess_columns(titles: Sequence[str]) -> list[str]:
-    """Return the field that each column's title names, '' where it names none, or one that another has already."""
-    found: list[str] = []
-    for title in titles:
-        field = FIELD_OF.get(slugify(title), "") or FIELD_OF.get(slugify(IN_BRACKETS.sub("", title)), "")
-        found.append(field if field not in found else "")
+_zone_in_title = cache(cells.zone_in_title)
+
+
+def guess_columns(titles: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> list[str]:
+    """Return the field of each column by its title, of which its first cells must be, or else by those; '' for none."""
+    columns = [
+        [row[n].strip() for row in rows if n < len(row) and row[n].strip()] for n in range(len(titles))
+    ]
+    named = [
+        FIELD_OF.get(slugify(title)) or FIELD_OF.get(slugify(NOTES.sub("", title)), "") for title in titles
+    ]
+    found = [""] * len(titles)
+    for needs_fit in (True, False):
+        for n, (field, first) in enumerate(zip(named, columns, strict=True)):
+            if field not in found and (
+                _fits(field, first) if needs_fit else field in NEEDED and not found[n]
+            ):
+                found[n] = field
+    if SALE in found:
+        names = {"price": "" if "was_price" in found else "was_price", SALE: "price"}
+        found = [names.get(field, field) for field in found]
+    for field, suits in KNOWN_BY_CELLS.items():
+        for n, first in enumerate(columns):
+            if field not in found and not found[n] and first and _most(first, suits):
+                found[n] = field
     return found
+
+
+def _fits(field: str, first: Sequence[str]) -> bool:
+    """Tell whether some cells may be of a field; a single one is not, if it says yes, no or a number."""
+    is_typo = len(first) == 1 and not OTHER.fullmatch(first[0])
+    return is_typo or field not in SUITS or _most(first, SUITS[field])
+
+
+def _most(first: Sequence[str], suits: Suits) -> bool:
+    return 2 * sum(bool(suits(cell)) for cell in first) >= len(first)
+
+
+def guessed(titles: Sequence[str], rows: Sequence[Sequence[str]], **chosen: Any) -> Layout:
+    """Return how a file is read by all that its first line and its first rows tell."""
+    columns = guess_columns(titles, rows)
+    amounts, times = (list(_cells_of(fields, columns, rows)) for fields in (AMOUNTS, TIMES))
+    decimal, dates = cells.guess_decimal(amounts), cells.guess_dates(times)
+    return Layout(tuple(titles), tuple(columns), decimal, dates, **chosen)
+
+
+def _cells_of(fields: Sequence[str], columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    places = [n for n, field in enumerate(columns) if field in fields]
+    return (row[n] for row in rows for n in places if n < len(row))
 
 
 def fingerprint(titles: Sequence[str]) -> str:
     """Return what files with the same first line have in common."""
     words = "\n".join(slugify(title) or title for title in titles)
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def amount(text: str, decimal: str) -> str:
-    """Return an amount such as `1.299,90 €` as `1299.90`; raise Unreadable."""
-    found = AMOUNT_PATTERNS[decimal].fullmatch(_bare(text))
-    if not found:
-        example = "1299.90" if decimal == POINT else "1299,90"
-        raise Unreadable(_("Write the amount as %(example)s.") % {"example": example})
-    whole, cents = GROUPS.sub("", found[1]), found[2]
-    return f"{whole}.{cents}" if cents and cents.isdigit() else whole
-
-
-def _bare(text: str) -> str:
-    return SPACES.sub("", CURRENCIES.sub("", text))
-
-
-def guess_decimal(texts: Iterable[str]) -> str:
-    """Return what stands before the cents in most of some amounts."""
-    bare = [_bare(text) for text in texts]
-    commas = sum(bool(re.search(r",\d{1,2}$|,[-–]{1,2}$", text)) for text in bare)
-    points = sum(bool(re.search(r"\.\d{1,2}$", text)) for text in bare)
-    return COMMA if commas > points else POINT
-
-
-def moment(text: str, dates: str, zone: ZoneInfo, *, ends: bool = False) -> datetime:
-    """Return the moment (UTC) that a text means; raise Unreadable.
-
-    A text without a zone is of `zone`; one without a time of day is the first moment of the day, with `ends` the
-    last second. `dates` says what 03/04/2026 means; 2026-04-03 is always the third of April.
-    """
-    text = text.strip()
-    naive = _naive(text, dates)
-    if naive is None:
-        example = "21.11.2026 09:00" if dates == DAY_FIRST else "11/21/2026 9:00 AM"
-        raise Unreadable(_("Write the time as 2026-11-21 09:00 or %(example)s.") % {"example": example})
-    if naive.tzinfo is not None:
-        return naive
-    if ends and _is_day(text):
-        naive = datetime.combine(naive.date(), LAST_OF_DAY)
-    return _in_zone(naive, zone)
-
-
-def guess_dates(texts: Iterable[str]) -> str:
-    """Return whether the day or the month comes first in some times; the day, where that cannot be told."""
-    found = [match for text in texts if (match := DATE.fullmatch(text.strip()))]
-    if any(int(match[1]) > 12 for match in found):
-        return DAY_FIRST
-    month_first = any(int(match[2]) > 12 or match[7] for match in found)
-    return MONTH_FIRST if month_first else DAY_FIRST
-
-
-def _is_day(text: str) -> bool:
-    """Tell whether a time that can be read names no time of day."""
-    if found := DATE.fullmatch(text):
-        return found[4] is None
-    with suppress(ValueError):
-        return bool(date.fromisoformat(text))
-    return False
-
-
-def _naive(text: str, dates: str) -> datetime | None:
-    with suppress(ValueError):
-        return datetime.fromisoformat(text)
-    found = DATE.fullmatch(text)
-    if found is None:
-        return None
-    one, two, year, hour, minute, second, half = found.groups()
-    day, month = (one, two) if dates == DAY_FIRST else (two, one)
-    hours = int(hour or 0)
-    if half:
-        if not 1 <= hours <= 12:
-            return None
-        hours = hours % 12 + (12 if half.lower() == "p" else 0)
-    full_year = int(year) + (2000 if len(year) == 2 else 0)
-    with suppress(ValueError):
-        return datetime(full_year, int(month), int(day), hours, int(minute or 0), int(second or 0))  # noqa: DTZ001
-    return None
-
-
-def _in_zone(naive: datetime, zone: ZoneInfo) -> datetime:
-    """Return the one moment at which clocks show this; where they are put forward or back over it, there is none."""
-    try:
-        first, second = (naive.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-    except (OverflowError, ValueError):
-        raise Unreadable(_("This time cannot be.")) from None
-    if first != second:
-        sentence = _("Clocks in %(zone)s are changed over this time. Add its offset, such as +02:00.")
-        raise Unreadable(sentence % {"zone": zone.key})
-    return first

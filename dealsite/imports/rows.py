@@ -2,33 +2,28 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from dealsite.data.catalogue.categories import clean_name
 from dealsite.data.catalogue.content import DealContent, problems
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
+from dealsite.imports import cells
+from dealsite.imports.cells import Unreadable
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
-from dealsite.imports.layout import Layout, Unreadable
+from dealsite.imports.layout import Layout
 from dealsite.text.from_html import to_markdown
 
-REQUIRED = ("title", "brand", "category", "price", "url", "published_at")
-OPTIONAL = ("was_price", "voucher_code", "image_url", "description", "stock", "expires_at")
-COLUMNS = (*REQUIRED, *OPTIONAL)
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
-STOCK = re.compile(r"\d{1,7}", re.ASCII)
-PRICE = re.compile(r"\d{1,9}(\.\d{1,2})?", re.ASCII)
 VALUE_CHARACTERS = 80  # of an offending value in the report
 NEW_BRAND = gettext_lazy("This brand is new.")
 UNDECODED = re.compile("[\ud800-\udfff]")
@@ -69,82 +64,37 @@ class NewBrand:
 Result = NewDeal | Remark
 
 
-class _Wrong(Exception):
-    """A cell cannot be taken."""
-
-    def __init__(self, column: str, reason: str) -> None:
-        self.column, self.reason = column, reason
-        super().__init__(reason)
-
-
-def check(records: Iterable[Record]) -> Iterator[Result]:
-    """Yield the deal of each row, or why it is rejected, and notes; BadFile for a wrong header, or one alone."""
-    category_names.forget()  # the file may use a name that a category has got a moment ago
-    rows = iter(records)
-    header = next(rows, None)
-    if header is None:
-        raise BadFile(_("The file is empty."))
-    columns, record = _columns(header), None
-    for record in rows:
-        if record.problem:
-            yield Remark(record.line, "", "", record.problem)
-        elif len(record.cells) != len(columns):
-            yield _wrong_width(record.line, record.cells, len(columns))
-        else:
-            yield from _check_row(record.line, dict(zip(columns, record.cells, strict=True)))
-    if record is None:
-        raise BadFile(NO_ROWS)
-
-
-def check_as(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
-    """Yield what `check` does of a file that is read in a way of its own; remarks use the file's words.
+def check(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
+    """Yield the deal of each row, or why it is rejected, and notes; BadFile for a header that cannot be, or one alone.
 
     Rows without any content are passed over; one that repeats the first line is left out and noted.
     """
-    category_names.forget()
+    category_names.forget()  # the file may use a name that a category has got a moment ago
     rows = iter(records)
-    header = next(rows, None)
-    if header is None or header.problem:
-        raise BadFile(_("The file does not begin with the titles of its columns any more."))
+    header, record = next(rows, None), None
+    if header is None:
+        raise BadFile(_("The file is empty."))
+    check_header(header)
     width = len(layout.columns)
     for record in rows:
-        cells = record.cells
-        if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
-            cells = cells[:width]
+        row = record.cells
+        if len(row) > width and not any(cell.strip() for cell in row[width:]):
+            row = row[:width]
         if record.problem:
             yield Remark(record.line, "", shown(record.text.rstrip("\r\n")), record.problem)
-        elif not any(cell.strip() for cell in cells):
+        elif not any(cell.strip() for cell in row):
             continue
-        elif cells == header.cells:
+        elif row == header.cells:
             reason = _("This row repeats the first line; it is left out.")
             yield Remark(record.line, "", "", reason, refused=False)
-        elif len(cells) != width:
-            yield _wrong_width(record.line, cells, width)
+        elif len(row) > width:
+            words = {"cells": len(row), "width": width}
+            reason = _("The row has %(cells)s cells, the header has %(width)s.") % words
+            yield Remark(record.line, "", shown(",".join(row)), reason)
         else:
-            yield from _check_cells(record.line, cells, layout)
-
-
-def _wrong_width(line: int, cells: list[str], width: int) -> Remark:
-    words = {"cells": len(cells), "width": width}
-    reason = _("The row has %(cells)s cells, the header has %(width)s.") % words
-    return Remark(line, "", shown(",".join(cells)), reason)
-
-
-def _check_cells(line: int, cells: list[str], layout: Layout) -> Iterator[Result]:
-    fields, wrong = layout.fields_of(cells), False
-    for name, value in fields.items():
-        try:
-            fields[name] = layout.read(name, value)
-        except Unreadable as error:
-            wrong = True
-            yield Remark(line, layout.title_of(name), shown(value), str(error))
-    if wrong:
-        return
-    for result in _check_row(line, fields):
-        if isinstance(result, Remark) and result.column:
-            value = shown(layout.cell_of(result.column, cells))
-            result = replace(result, column=layout.title_of(result.column), value=value)
-        yield result
+            yield from _check_row(record.line, row + [""] * (width - len(row)), layout)
+    if record is None:
+        raise BadFile(NO_ROWS)
 
 
 def deal_id(link: str, title: str, published_at: datetime) -> str:
@@ -159,70 +109,58 @@ def shown(value: str) -> str:
     return text if len(text) <= VALUE_CHARACTERS else text[: VALUE_CHARACTERS - 1] + "…"
 
 
-def _columns(header: Record) -> list[str]:
-    check_header(header)
-    columns = [cell.strip().lower() for cell in header.cells]
-    missing = [name for name in REQUIRED if name not in columns]
-    if missing:
-        sentence = ngettext(
-            "The first line does not name the column %(missing)s. It should be: %(columns)s",
-            "The first line does not name the columns %(missing)s. It should be: %(columns)s",
-            len(missing),
-        )
-        raise BadFile(sentence % {"missing": ", ".join(missing), "columns": ",".join(COLUMNS)})
-    for name in columns:
-        if name not in COLUMNS:
-            words = {"name": repr(shown(name)), "columns": ", ".join(COLUMNS)}
-            raise BadFile(_("The column %(name)s is not known. Known are: %(columns)s.") % words)
-        if columns.count(name) > 1:
-            raise BadFile(_("The column %(name)s is there twice.") % {"name": name})
-    return columns
+def _check_row(line: int, row: list[str], layout: Layout) -> Iterator[Result]:
+    def remark(column: str, reason: str, value: str = "", *, refused: bool = True) -> Remark:
+        value = shown(value or layout.cell_of(column, row))
+        return Remark(line, layout.title_of(column), value, reason, refused=refused)
 
-
-def _check_row(line: int, cells: dict[str, str]) -> Iterator[Result]:
-    try:
-        cells = {name: _text(name, value) for name, value in cells.items()}
-        title = as_typed(cells["title"])
-        if not title:
-            raise _Wrong("title", _("Enter a title."))
-        live_at = _time("published_at", cells["published_at"])
-        if live_at is None:
-            raise _Wrong("published_at", _("Enter the time of publication."))
-        brand_name = _brand(cells["brand"])
-        content = DealContent(
-            title=_shortened(title),
-            brand=slugify(brand_name),
-            category=_category(cells["category"]),
-            price=_price("price", cells["price"]),
-            was_price=_price("was_price", cells.get("was_price", "")),
-            voucher_code=clean_text(cells.get("voucher_code", "")).strip(),
-            link=cells["url"],
-            description=clean_text(to_markdown(cells.get("description", ""))).strip(),
-            stock=_stock(cells.get("stock", "")),
-            expires_at=_time("expires_at", cells.get("expires_at", "")),
-        )
-    except _Wrong as wrong:
-        yield Remark(line, wrong.column, shown(cells[wrong.column]), wrong.reason)
+    texts, values, wrong = layout.texts_of(row), {}, False
+    for field, read in READ.items():
+        try:
+            values[field] = read(layout, field, _shown_only(texts[field]))
+        except Unreadable as error:
+            wrong = True
+            yield remark(field, str(error), texts[field])
+    if wrong:
         return
+    title, brand_name, live_at = values["title"], values["brand"], values["published_at"]
+    price, was_price = values["price"], values["was_price"]
+    if price is None:
+        price, was_price = was_price, None  # of what is not on sale, some files have only the price before
+    elif was_price is not None and was_price in (0, price):
+        reason = _("The was-price is no other than the price; it is left out.")
+        yield remark("was_price", reason, refused=False)
+        was_price = None
+    content = DealContent(
+        title=_shortened(title),
+        brand=slugify(brand_name),
+        category=values["category"],
+        price=price,
+        was_price=was_price,
+        voucher_code=clean_text(values["voucher_code"]).strip(),
+        link=values["url"],
+        description=clean_text(to_markdown(values["description"])).strip(),
+        stock=values["stock"],
+        expires_at=values["expires_at"],
+    )
     wrongs = problems(content, live_at=live_at)
-    for field, reason in wrongs.items():
-        column = COLUMN_OF.get(field, field)
-        yield Remark(line, column, shown(cells.get(column, "")), str(reason))
+    for name, reason in wrongs.items():
+        yield remark(COLUMN_OF.get(name, name), str(reason))
     if wrongs:
         return
     if content.title != title:
         reason = _("Shortened to %(most)s characters.") % {"most": TITLE_CHARACTERS}
-        yield Remark(line, "title", shown(title), reason, refused=False)
+        yield remark("title", reason, title, refused=False)
     new_id = deal_id(content.link, title, live_at)
-    yield NewDeal(line, new_id, content, brand_name, cells.get("image_url", ""))
+    yield NewDeal(line, new_id, content, brand_name, values["image_url"])
 
 
-def _text(column: str, value: str) -> str:
-    if "\x00" in value:
-        raise _Wrong(column, _("This holds a NUL character."))
-    if UNDECODED.search(value):
-        raise _Wrong(column, _("This is not UTF-8. Save the file in UTF-8."))
-    return UNSHOWN.sub(" ", value.replace("\r\n", "\n")).strip()
+def _shown_only(text: str) -> str:
+    if "\x00" in text:
+        raise Unreadable(_("This holds a NUL character."))
+    if UNDECODED.search(text):
+        raise Unreadable(_("This is not UTF-8. Save the file in UTF-8."))
+    return UNSHOWN.sub(" ", text.replace("\r\n", "\n")).strip()
 
 
 def _shortened(title: str) -> str:
@@ -232,44 +170,48 @@ def _shortened(title: str) -> str:
     return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:.–-") + "…"
 
 
-def _brand(value: str) -> str:
+def _title(layout: Layout, field: str, text: str) -> str:
+    title = as_typed(text)
+    if not title:
+        raise Unreadable(_("Enter a title."))
+    return title
+
+
+def _brand(layout: Layout, field: str, text: str) -> str:
     try:
-        return clean_name(value)
+        return clean_name(text)
     except Invalid as error:
-        raise _Wrong("brand", str(error)) from None
+        raise Unreadable(str(error)) from None
 
 
-def _category(value: str) -> str:
-    slug = category_names.find(value)
+def _category(layout: Layout, field: str, text: str) -> str:
+    slug = category_names.find(text)
     if not slug:
         known = {"categories": ", ".join(category_names.names().values())}
-        raise _Wrong("category", _("There is no such category. There are: %(categories)s.") % known)
+        raise Unreadable(_("There is no such category. There are: %(categories)s.") % known)
     return slug
 
 
-def _price(column: str, value: str) -> Decimal | None:
-    if value and not PRICE.fullmatch(value):
-        raise _Wrong(column, _("Write the amount as 12 or 12.50, with a point and without a currency."))
-    return Decimal(value) if value else None
+def _live_at(layout: Layout, field: str, text: str) -> datetime:
+    at = layout.time(field, text)
+    if at is None:
+        raise Unreadable(_("Enter the time of publication."))
+    return at
 
 
-def _stock(value: str) -> int | None:
-    if value and not STOCK.fullmatch(value):
-        raise _Wrong("stock", _("Write how many there are as a whole number, or leave it empty."))
-    return int(value) if value else None
-
-
-def _time(column: str, value: str) -> datetime | None:
-    if not value:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        raise _Wrong(column, _("Write the time as 2026-05-25T03:23:32Z.")) from None
-    if moment.tzinfo is None:
-        raise _Wrong(column, _("The time needs its zone: end it with Z (UTC) or +02:00."))
-    with suppress(OverflowError):  # of a time at the end of the calendar, whose own year is refused as well
-        moment = moment.astimezone(UTC)
-    if moment.year not in YEARS:
-        raise _Wrong(column, str(WRONG_YEAR))
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+Read = Callable[[Layout, str, str], Any]
+READ: dict[str, Read] = {
+    "title": _title,
+    "brand": _brand,
+    "category": _category,
+    "currency": lambda layout, field, text: cells.currency(text) if text else "",
+    "price": Layout.amount,
+    "was_price": Layout.amount,
+    "voucher_code": lambda layout, field, text: text,
+    "url": lambda layout, field, text: text,
+    "image_url": lambda layout, field, text: text,
+    "description": lambda layout, field, text: text,
+    "stock": lambda layout, field, text: cells.pieces(text, layout.decimal) if text else None,
+    "published_at": _live_at,
+    "expires_at": Layout.time,
+}

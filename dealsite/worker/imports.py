@@ -156,7 +156,7 @@ class _Turn:
             self.report.add(remark)
         for brand in self.brands:
             self.report.add_brand(brand)
-        results = rows.check_as(csv_files.read(path, self.read_as), self.layout)
+        results = rows.check(csv_files.read(path, self.read_as), self.layout)
         self.run_.run(self._left(results))
 
     def _left(self, results: Iterable[Result]) -> Iterator[Result]:

@@ -15,12 +15,16 @@ from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.editing import pending_edits
 from dealsite.data.names import is_slug, slugify
 from dealsite.data.table import errors
+from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Put
 from dealsite.web import page_cache
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs
+from tests.cms.imports.test_imports import check, go, private, text, upload, work
 from tests.imports.builders import make_row, run_import, write_csv
+
+__all__ = ["private"]  # the folder of the files that tests of imports upload
 
 
 @pytest.fixture
@@ -282,3 +286,103 @@ def test_what_tells_names_apart_is_spelled_out_and_what_nobody_sees_is_not(name,
 )
 def test_slugs_with_selectors_from_before_stay_slugs(text, fits):
     assert is_slug(text) is fits
+
+
+BERLIN = "Europe/Berlin"
+COLUMNS = "Title,Brand,Category,Price,Url"
+ROW = "Lamp,Nordlicht,home-furniture,{price},https://shop.example/1"
+IMPORTED = [  # (case, first line, a row, what of the deal is right; or the words with which the row is refused)
+    ("A6", COLUMNS, ROW.format(price="12.50 USD"), "USD; prices here are in EUR"),
+    ("A6", COLUMNS, ROW.format(price="£12.50"), "GBP; prices here are in EUR"),
+    ("A6", COLUMNS, ROW.format(price="CHF 12.50"), "CHF; prices here are in EUR"),
+    ("A6", COLUMNS, ROW.format(price="12.50 kr"), "SEK; prices here are in EUR"),
+    ("A6", COLUMNS, ROW.format(price="12.50 €"), {"price": "12.50"}),
+    ("A6", COLUMNS, ROW.format(price="eur 12.50"), {"price": "12.50"}),
+    ("A7", COLUMNS.replace("Price", "Price (USD)"), ROW.format(price="12.50"), "USD; prices here are in EUR"),
+    ("A7", COLUMNS.replace("Price", "price_usd"), ROW.format(price="12.50"), "USD; prices here are in EUR"),
+    ("A7", COLUMNS.replace("Price", "Price in €"), ROW.format(price="12.50"), {"price": "12.50"}),
+    ("A7", f"{COLUMNS},Currency", ROW.format(price="12.50") + ",USD", "USD; prices here are in EUR"),
+    ("A7", f"{COLUMNS},Currency", ROW.format(price="12.50") + ",EUR", {"price": "12.50"}),
+    (
+        "A8",
+        "title\tlink\tprice\tsale_price\tbrand",
+        "GF tv\thttps://shop.example/gf\t159.00 EUR\t129.00 EUR\tNordlicht",
+        {"price": "129.00", "was_price": "159.00"},
+    ),
+    (
+        "A8",
+        "title\tlink\tsale_price\tprice\tbrand",
+        "GF tv\thttps://shop.example/gf\t\t159.00 EUR\tNordlicht",
+        {"price": "159.00", "was_price": None},
+    ),
+    ("A9", COLUMNS, ROW.format(price=1).replace("Lamp", "Kapazität 10³ l, ½"), "6 cells"),
+    ("A9", COLUMNS, ROW.format(price=1).replace("Lamp", "Switch™ ½ 10³ l"), {"title": "Switch™ ½ 10³ l"}),
+    ("A11", f"{COLUMNS},Published", ROW.format(price=12) + ",true", {"price": "12.00"}),
+    ("A11", f"{COLUMNS},Published", ROW.format(price=12) + ",1", {"price": "12.00"}),
+    ("A15", COLUMNS, "Łódź żółta,Śnieżka,home-furniture,12,https://x.example/3", {"title": "Łódź żółta"}),
+    ("A16", f"{COLUMNS},Voucher code", ROW.format(price=12), {"voucher_code": ""}),
+    ("A16", COLUMNS, ROW.format(price=12) + ",X", "The row has 6 cells, the header has 5."),
+    (
+        "A17",
+        f"{COLUMNS},Quantity",
+        ROW.format(price="14.0000") + ",100.0000",
+        {"price": "14.00", "stock": "100"},
+    ),
+    ("A17", f"{COLUMNS},Quantity", ROW.format(price="14") + ",2.5", "a whole number"),
+    (
+        "A18",
+        f"{COLUMNS},published_at (UTC)",
+        ROW.format(price=1) + ",2026-11-20 18:33:30",
+        {"live_at": "2026-11-20T18:33:30"},
+    ),
+    (
+        "A18",
+        f"{COLUMNS},Publish at",
+        ROW.format(price=1) + ",2026-11-20 18:33:30",
+        {"live_at": "2026-11-20T17:33:30"},
+    ),
+    ("A20", f"{COLUMNS},Was-price", ROW.format(price=12) + ",12", {"price": "12.00", "was_price": None}),
+    ("A20", f"{COLUMNS},Was-price", ROW.format(price=12) + ",0.00", {"price": "12.00", "was_price": None}),
+    ("A20", f"{COLUMNS},Was-price", ROW.format(price=12) + ",11", "The was-price must be above the price."),
+    (
+        "A11 of data",
+        f"{COLUMNS},Publish at",
+        ROW.format(price=1) + ",25.10.2026 02:30+01:00",
+        {"live_at": "2026-10-25T01:30:00"},
+    ),
+    (
+        "A21",
+        f"{COLUMNS},Publish at",
+        ROW.format(price=1) + ",2027-04-30",
+        {"live_at": "2027-04-29T22:00:00"},
+    ),
+]
+
+
+def test_a_file_means_what_it_says(sign_in, subtests):
+    zones = {"A21": "Africa/Cairo"}
+    browsers = {
+        zone: sign_in("editor", username=f"eve{n}", zone=zone)
+        for n, zone in enumerate((BERLIN, zones["A21"]))
+    }
+    make_category("home-furniture")
+    for n, (case, first, row, right) in enumerate(IMPORTED):
+        with subtests.test(case, row=row):
+            browser = browsers[zones.get(case, BERLIN)]
+            link = f"https://{n}."
+            content = f"{first}\n{row}\n".replace("https://", link)
+            data = content.encode("cp1250" if case == "A15" else "utf-8")
+            address = upload(browser, data, "deals.txt")["Location"]
+            chosen = {"become": "deals", "at_once": "on", "category": "home-furniture"}
+            report = text(check(browser, address, **chosen))
+            if not isinstance(right, dict):
+                assert right in report
+                continue
+            go(browser, address)
+            work()
+            (deal_id,) = [
+                i["id"] for i in table.scan_all() if i["type"] == "Deal" and i["link"].startswith(link)
+            ]
+            deal = deals.get(deal_id)
+            found = vars(deal.content) | {"live_at": f"{time_of(deal_id):%Y-%m-%dT%H:%M:%S}"}
+            assert {name: None if found[name] is None else str(found[name]) for name in right} == right

@@ -5,6 +5,8 @@ import io
 from datetime import UTC, datetime, timedelta
 
 from dealsite.imports import csv_files, csv_format, rows
+from dealsite.imports.csv_files import Record
+from dealsite.imports.layout import FIELDS, guessed
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import Remark
 
@@ -29,7 +31,7 @@ def make_row(n=0, **cells):
     return row | cells
 
 
-def as_csv(made, columns=rows.COLUMNS):
+def as_csv(made, columns=FIELDS):
     """The bytes of a file with some rows."""
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, columns, extrasaction="ignore")
@@ -51,8 +53,24 @@ def records_of(path):
     return csv_files.read(path, read_as)
 
 
+def results_of(path):
+    """What comes of the rows of a file, read as its first line and rows tell."""
+    with csv_files.opened(path) as file:
+        found = csv_format.inspect(file)
+    layout = guessed(found.titles, found.first_rows, zone="UTC", moment=NOW, drafts=False)
+    return rows.check(records_of(path), layout)
+
+
 def check_file(path):
-    return list(rows.check(records_of(path)))
+    return list(results_of(path))
+
+
+def check_rows(made):
+    """What comes of some rows."""
+    titles = tuple(make_row())
+    records = [Record(n, list(row.values())) for n, row in enumerate(made, 2)]
+    layout = guessed(titles, [], zone="UTC", moment=NOW, drafts=False)
+    return list(rows.check([Record(1, list(titles)), *records], layout))
 
 
 def run_import(path, **options):
@@ -61,5 +79,5 @@ def run_import(path, **options):
     steps: list[int] = []
     options = {"by": "mara", "now": NOW, **options}
     run = Import(report=remarks.append, step=steps.append, **options)
-    totals = run.run(rows.check(records_of(path)))
+    totals = run.run(results_of(path))
     return totals, remarks, sum(steps)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dealsite.imports import csv_files, csv_format
+from dealsite.imports import csv_files, csv_format, encodings
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from tests.imports.builders import records_of
 
@@ -127,7 +127,7 @@ def test_what_is_no_csv_is_refused_as_what_it_is(subtests):
         (b'a\n"b,c\n', ""),
         (b'"a,b\n', "Line 1 should name the columns. A quote is opened here and never closed."),
         (b'sep=;\n"a;b\n', "Line 2 should name the columns. A quote is opened here and never closed."),
-        (b"," * 150 + b"\n", "The file has more than 100 columns."),
+        (b"," * 500 + b"\n", "The file has more than 500 columns."),
         (b"x" * 400_000 + b"\n", "Line 1 should name the columns. A cell is longer than 131,072 characters."),
         (b"title,price\n", "The file names its columns, and holds no row."),
         (b"sep=;\r\ntitle;price\r\n;\r\n", "The file names its columns, and holds no row."),
@@ -241,6 +241,27 @@ def test_the_encoding_is_found_out(subtests):
                     [["Küche", "12,50"], ["Bett", "9,99"]],
                 )
             assert found.rows in (1, 2)
+
+
+def test_a_code_page_is_guessed_where_its_words_tell(subtests):
+    polish, german, french = "Łódź żółta,Śnieżka", "Küchenlampe größer,schön", "Café crème,été à Noël"
+    for content, encoding in [
+        (polish, "cp1250"),
+        (german, "cp1252"),
+        (f"{french},L’Oréal ½ l, 10³ ©Acme", "cp1252"),
+        ("12,50 €", "cp1252"),
+        (german, "mac-roman"),
+        (french, "cp850"),
+        ("Лампа настольная,Светлый дом", "cp1251"),
+        ("厨房灯具,光明", "gb18030"),
+        ("キッチンランプ,台所の灯り", "cp932"),
+    ]:
+        with subtests.test(content=content, encoding=encoding):
+            assert csv_format.inspect(io.BytesIO(f"a,b\n{content}\n".encode(encoding))).encoding == encoding
+    shown = encodings.in_each(f"a,b\n{polish}\n".encode("cp1250"))
+    assert (shown["cp1250"], shown["cp1252"]) == (polish, "£ódŸ ¿ó³ta,Œnie¿ka")
+    assert "utf-8" not in shown
+    assert encodings.in_each(b"a,b\n1,2\n") == {}
 
 
 def test_one_damaged_row_does_not_make_the_file_another_one():

@@ -21,12 +21,10 @@ from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.imports import downloads
-from dealsite.imports.csv_files import Record
 from dealsite.imports.downloads import CannotFetch
-from dealsite.imports.rows import check
 from dealsite.pictures.uploads import MAX_BYTES
 from dealsite.web import guarded_http
-from tests.imports.builders import make_row
+from tests.imports.builders import check_rows, make_row
 
 HOST = "images.example"
 
@@ -322,9 +320,7 @@ def test_other_addresses_are_refused_before_any_name_is_asked_for(names, subtest
 
 def deals_with(*urls):
     """Right rows with image URLs."""
-    header = Record(1, list(make_row()))
-    records = [Record(n + 2, list(make_row(n, image_url=url).values())) for n, url in enumerate(urls)]
-    return list(check([header, *records]))
+    return check_rows([make_row(n, image_url=url) for n, url in enumerate(urls)])
 
 
 def test_pictures_are_stored_and_failures_explained(site, tmp_path):

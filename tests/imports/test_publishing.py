@@ -12,7 +12,7 @@ from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, U
 from dealsite.imports import publishing, rows
 from dealsite.imports.publishing import Import
 from tests.builders import DAY
-from tests.imports.builders import NOW, check_file, make_row, records_of, run_import, write_csv
+from tests.imports.builders import NOW, check_file, make_row, results_of, run_import, write_csv
 
 PICTURE = Picture("pictures/ab/" + "ab" * 16, 480, 360, "A lamp")
 
@@ -231,7 +231,7 @@ def test_a_table_that_stays_away_ends_the_import_without_blaming_rows(tmp_path, 
     run = Import(by="mara", now=NOW, report=remarks.append, step=lambda count: None)
     path = write_csv(tmp_path, [make_row(n) for n in range(3)])
     with pytest.raises(Unavailable):
-        run.run(rows.check(records_of(path)))
+        run.run(results_of(path))
     assert (remarks, run.totals.refused) == ([], 0)
     assert pauses == [0.5, 1.0, 2.0, 4.0]
 

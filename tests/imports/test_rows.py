@@ -9,8 +9,8 @@ import pytest
 
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.table.ids import time_of
-from dealsite.imports import rows
 from dealsite.imports.csv_files import BadFile
+from dealsite.imports.layout import FIELDS
 from dealsite.imports.rows import NewDeal, Remark, shown
 from tests.imports.builders import as_csv, check_file, make_row, write_csv
 
@@ -100,15 +100,19 @@ REFUSED = [
     ({"brand": "x" * 81}, "brand", "x" * 79 + "…", "Shorten the name to 80 characters."),
     ({"category": "garden"}, "category", "garden", "There is no such category. There are: "),
     ({"price": ""}, "price", "", "Enter the price."),
-    ({"price": "12,50"}, "price", "12,50", "Write the amount as 12 or 12.50"),
-    ({"price": "€ 12"}, "price", "€ 12", "Write the amount as 12 or 12.50"),
-    ({"price": "-1"}, "price", "-1", "Write the amount as 12 or 12.50"),
-    ({"price": "1e3"}, "price", "1e3", "Write the amount as 12 or 12.50"),
-    ({"price": "NaN"}, "price", "NaN", "Write the amount as 12 or 12.50"),
-    ({"price": "1.999"}, "price", "1.999", "Write the amount as 12 or 12.50"),
-    ({"price": "١٢"}, "price", "١٢", "Write the amount as 12 or 12.50"),
+    (
+        {"price": "$ 12"},
+        "price",
+        "$ 12",
+        "This is in AUD / CAD / HKD / MXN / NZD / SGD / USD; prices here are in EUR.",
+    ),
+    ({"currency": "USD"}, "currency", "USD", "This is in USD; prices here are in EUR."),
+    ({"price": "-1"}, "price", "-1", "Write the amount as 1299.90."),
+    ({"price": "1e3"}, "price", "1e3", "Write the amount as 1299.90."),
+    ({"price": "NaN"}, "price", "NaN", "Write the amount as 1299.90."),
+    ({"price": "١٢"}, "price", "١٢", "Write the amount as 1299.90."),
     ({"price": "99999999"}, "price", "99999999", "Enter an amount from 0 to"),
-    ({"was_price": "12.50"}, "was_price", "12.50", "The was-price must be above the price."),
+    ({"was_price": "12.40"}, "was_price", "12.40", "The was-price must be above the price."),
     ({"url": ""}, "url", "", "Enter the link to the shop."),
     ({"url": "javascript:alert(1)"}, "url", "javascript:alert(1)", "Enter a full web address"),
     ({"url": "ftp://a.example"}, "url", "ftp://a.example", "Enter a full web address"),
@@ -117,13 +121,6 @@ REFUSED = [
     ({"description": "a\x00b"}, "description", "a\\x00b", "This holds a NUL character."),
     ({"published_at": ""}, "published_at", "", "Enter the time of publication."),
     ({"published_at": "yesterday"}, "published_at", "yesterday", "Write the time as"),
-    ({"published_at": "2026-11-01"}, "published_at", "2026-11-01", "The time needs its zone"),
-    (
-        {"published_at": "2026-11-01T08:00:00"},
-        "published_at",
-        "2026-11-01T08:00:00",
-        "The time needs its zone",
-    ),
     (
         {"published_at": "0001-01-01T00:00:00+14:00"},
         "published_at",
@@ -192,7 +189,7 @@ def test_a_file_is_the_same_however_it_was_saved(tmp_path, subtests):
                 with subtests.test(encoding=encoding, separator=separator, first=first, newline=newline):
                     made = [make_row(title="Küche", description="a, b; c | d"), make_row(1, price="x")]
                     file = io.StringIO(newline="")
-                    writer = csv.DictWriter(file, rows.COLUMNS, delimiter=separator, lineterminator=newline)
+                    writer = csv.DictWriter(file, FIELDS, delimiter=separator, lineterminator=newline)
                     writer.writeheader()
                     writer.writerows(made)
                     text = first.format(separator) + file.getvalue()
@@ -201,11 +198,11 @@ def test_a_file_is_the_same_however_it_was_saved(tmp_path, subtests):
                     assert (remark.line, remark.column) == (4 if first else 3, "price")
 
 
-def test_a_row_with_too_few_or_too_many_cells_is_refused(tmp_path):
-    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 12 + b"x\n"
-    _, few, many = check_file(write_csv(tmp_path, content))
-    assert (few.line, few.reason) == (3, "The row has 2 cells, the header has 12.")
-    assert (many.line, many.reason) == (4, "The row has 13 cells, the header has 12.")
+def test_a_row_with_too_many_cells_is_refused_and_one_with_few_lacks_them(tmp_path):
+    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 13 + b"x\n"
+    _, *few, many = check_file(write_csv(tmp_path, content))
+    assert [(one.line, one.column) for one in few] == [(3, "category"), (3, "published_at")]
+    assert (many.line, many.reason) == (4, "The row has 14 cells, the header has 13.")
 
 
 def test_the_line_is_that_where_the_row_begins(tmp_path):
@@ -217,14 +214,7 @@ def test_the_line_is_that_where_the_row_begins(tmp_path):
 def test_wrong_columns_are_refused_at_once(tmp_path, subtests):
     for content, message in [
         (b"", "The file is empty."),
-        (b"title,brand\n", "does not name the columns category, price, url, published_at"),
-        (b"title;brand;price\n", "does not name the columns category, url, published_at"),
         (as_csv([]), "The file names its columns, and holds no row."),
-        (
-            as_csv([], ("title", "brand", "category", "price", "url", "published_at", "colour")),
-            "'colour' is not known",
-        ),
-        (as_csv([]).replace(b"image_url", b"title"), "The column title is there twice."),
         (b'"title,brand\n', "Line 1 should name the columns."),
     ]:
         with subtests.test(content=content, message=message), pytest.raises(BadFile, match=message):

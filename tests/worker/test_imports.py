@@ -24,7 +24,7 @@ from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.imports import downloads, layout, rows
-from dealsite.imports.layout import Layout
+from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
@@ -34,7 +34,7 @@ from tests.imports.builders import as_csv, make_row
 from tests.measuring import measured
 
 LATER = NOW + jobs.LEASE + timedelta(seconds=1)
-TITLES = tuple(rows.COLUMNS)
+TITLES = tuple(FIELDS)
 
 
 @pytest.fixture(autouse=True)
@@ -196,7 +196,7 @@ def test_hostile_rows_are_refused_alone():
         + b"\n\x00,\xff\xfe,"
         + ",".join(["\u202e👩"] * 10).encode()
         + b"\n"
-        + ",".join(rows.COLUMNS).encode()
+        + ",".join(FIELDS).encode()
         + b"\n"
         + as_csv([make_row(1)]).split(b"\n", 1)[1]
         + b'"never closed'
@@ -208,7 +208,7 @@ def test_hostile_rows_are_refused_alone():
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"", "does not begin with the titles"), (b'"open\n', "does not begin with the titles")],
+    [(b"", "The file is empty."), (b'"open\n', "Line 1 should name the columns.")],
     ids=["empty", "open"],
 )
 def test_a_file_that_is_another_one_now_ends_the_check(content, reason):
@@ -237,16 +237,16 @@ def test_a_check_that_was_ordered_again_leaves_the_older_one():
 
 def test_a_check_that_ends_late_leaves_the_report_of_the_newer_one_alone(monkeypatch):
     import_id = upload_file([make_row(0, price="1,50")])  # the older check refuses it
-    one, check_as = imports.get(import_id), rows.check_as
+    one, check = imports.get(import_id), rows.check
 
     def late(*arguments):
-        monkeypatch.setattr(rows, "check_as", check_as)
+        monkeypatch.setattr(rows, "check", check)
         other = one.layout | {"decimal": ","}
         imports.check(one, other, fingerprint="f", version=2, job_id=new_ulid(NOW, 9), now=NOW)
         work()
-        return check_as(*arguments)
+        return check(*arguments)
 
-    monkeypatch.setattr(rows, "check_as", late)
+    monkeypatch.setattr(rows, "check", late)
     work()
     assert [row[0] for row in table_of(import_id, running.REPORT)] == ["Line", "2"]  # its titles, a new brand
     assert imports.get(import_id).totals["refused"] == 0

@@ -63,7 +63,7 @@ class ImportProgress:
 class SourceFile:
     """A file as it came: `rows` is about how many it has, `samples` the first ones.
 
-    `decimal` and `dates` are guessed from its amounts and times.
+    `columns` (fields of deals), `decimal` and `dates` are guessed from its titles and first rows.
     """
 
     name: str
@@ -74,6 +74,7 @@ class SourceFile:
     titles: tuple[str, ...]
     decimal: str
     dates: str
+    columns: tuple[str, ...] = ()
     samples: tuple[tuple[str, ...], ...] = ()
 
 

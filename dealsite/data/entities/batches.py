@@ -11,7 +11,7 @@ from dealsite.data.table.convert import Item
 UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED = "uploaded", "checking", "checked", "importing", "imported"
 STAGES = (UPLOADED, CHECKING, CHECKED, IMPORTING, IMPORTED)
 NAME_OF_FILE_CHARACTERS = 100
-MAX_COLUMNS = 100
+MAX_COLUMNS = 500
 SAMPLES = 3  # rows of a file that are kept with it
 SHOWN_REMARKS = 50  # that the page of an import shows; the file has all
 
@@ -20,6 +20,7 @@ CHANGED, REFUSED = "CHANGED", "REFUSED"  # what became of a deal
 
 CELL = Text(least=0, most=1_000)
 CELLS = ListOf(CELL, most=MAX_COLUMNS)
+FIELD = Text(least=0, pattern="[a-z_]*")
 DECIMAL, DATES = Text(one_of=(".", ",")), Text(one_of=("day", "month"))
 
 SOURCE_FILE: Shape = {
@@ -31,13 +32,14 @@ SOURCE_FILE: Shape = {
     "titles": ListOf(CELL, least=1, most=MAX_COLUMNS),
     "decimal": DECIMAL,
     "dates": DATES,
+    "columns": ListOf(FIELD, most=MAX_COLUMNS, optional=True, about="a deal's fields, as guessed"),
     "samples": ListOf(CELLS, most=SAMPLES, about="the first rows"),
     "of": Ulid(least=0, optional=True, about="of older imports; nobody reads it"),
 }
 
 LAYOUT: Shape = {
     "titles": ListOf(CELL, least=1, most=MAX_COLUMNS),
-    "columns": ListOf(Text(least=0, pattern="[a-z_]*"), least=1, most=MAX_COLUMNS, about="a deal's fields"),
+    "columns": ListOf(FIELD, least=1, most=MAX_COLUMNS, about="a deal's fields"),
     "decimal": DECIMAL,
     "dates": DATES,
     "zone": Text(most=60, pattern="[A-Za-z0-9_+/-]+"),

@@ -3,6 +3,7 @@ import time
 from pathlib import Path
 from typing import Self, TextIO
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
@@ -11,7 +12,8 @@ from dealsite.data.names import normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.imports import csv_files, csv_format, downloads, rows
-from dealsite.imports.csv_files import BadFile
+from dealsite.imports.csv_files import BadFile, CsvFormat
+from dealsite.imports.layout import FIELDS, NEEDED, Layout, guessed
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import NEW_BRAND, NewBrand, Remark
 from dealsite.management.command import Progress, SiteCommand
@@ -65,7 +67,7 @@ class _Report:
 class Command(SiteCommand):
     help = (
         "Import deals from a CSV file, which may be compressed with gzip. Columns: "
-        f"{', '.join(rows.COLUMNS)}. Running it again imports what is still missing. See docs/importing.md."
+        f"{', '.join(FIELDS)}. Running it again imports what is still missing. See docs/importing.md."
     )
 
     failures = (BadFile,)
@@ -83,8 +85,9 @@ class Command(SiteCommand):
         try:
             publisher = self._publisher(by)
             with csv_files.opened(file) as opened:
-                read_as, about = csv_format.format_of(opened), csv_files.count(opened)
-            with _Report(report) as remarks, Progress("Importing", about, self.stderr) as progress:
+                upload = csv_format.inspect(opened)
+            layout = self._layout(upload)
+            with _Report(report) as remarks, Progress("Importing", upload.rows, self.stderr) as progress:
                 run = Import(
                     by=publisher,
                     now=timezone.now(),
@@ -96,12 +99,27 @@ class Command(SiteCommand):
                 )
                 if not run.dry_run:
                     categories.create_all()
-                run.run(rows.check(csv_files.read(file, read_as)))
+                records = csv_files.read(file, CsvFormat(upload.encoding, upload.separator))
+                run.run(rows.check(records, layout))
         except KeyboardInterrupt:
             raise CommandError("Interrupted. Run the same command again to import the rest.") from None
         except Unavailable as error:
             raise CommandError(f"{error} Run the same command again to import the rest.") from None
         return self._told(run, remarks, time.monotonic() - started)
+
+    def _layout(self, upload: csv_format.Upload) -> Layout:
+        zone, now = settings.DEALSITE_TIME_ZONE, timezone.now()
+        layout = guessed(upload.titles, upload.first_rows, zone=zone, moment=now, drafts=False)
+        needed = (*NEEDED, "brand", "category", "published_at")
+        if missing := [field for field in needed if field not in layout.columns]:
+            raise BadFile(
+                f"No column holds: {', '.join(missing)}. Name the columns in the first line of the file."
+            )
+        if left_out := [
+            title for title, field in zip(layout.titles, layout.columns, strict=True) if not field
+        ]:
+            self.stderr.write(f"Columns left out: {', '.join(map(ascii, left_out))}.")
+        return layout
 
     def _publisher(self, username: str) -> str:
         if not username:

@@ -127,6 +127,13 @@ def test_the_encoding_is_found_out_and_said(editor, encoding, says):
     assert "Küchenlampe" in page
 
 
+def test_each_encoding_shows_how_letters_look_in_it(editor):
+    address = upload_file(editor, "Titel;Preis;Link\nŠkola;1;https://a.example\n".encode("cp1250"))
+    page = text(editor.get(address))
+    assert "Windows-1250, Central Europe: Škola" in page
+    assert "Windows-1251, Cyrillic: Љkola" in page
+
+
 def test_what_was_found_out_wrongly_can_be_said(editor):
     address = upload_file(editor, "Titel,Preis;Link\nLampe,1;https://a.example\n")
     version = editor.get(address).context["one"].version

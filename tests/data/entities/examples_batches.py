@@ -37,6 +37,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "encoding": "utf-8",
             "separator": "\t",
             "titles": ["Name", "Preis"],
+            "columns": ["title", "price"],
             "decimal": ",",
             "dates": "day",
             "samples": [["A lamp", "12,50"], ["", ""]],
