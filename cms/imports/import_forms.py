@@ -22,6 +22,7 @@ from dealsite.imports.layout import NEEDED, Layout
 PASTED_CHARACTERS = 300_000
 ENDINGS = (".csv", ".tsv", ".txt")
 FIELDS = {
+    "id": _("Id"),
     "title": _("Title"),
     "brand": _("Brand"),
     "category": _("Category"),
@@ -201,6 +202,8 @@ class LayoutForm(forms.Form):
                 self.add_error(f"column_{number}", _("This is another column already."))
             elif field:
                 chosen[field] = number
+        if "id" in chosen:  # rows may mean what is there, and need nothing else then
+            return cleaned
         for field in NEEDED:
             if field not in chosen:
                 self.add_error(None, _("Choose the column for: %(field)s.") % {"field": FIELDS[field]})

@@ -121,8 +121,8 @@ def filter_of(query: Mapping[str, str]) -> DealFilter:
 
 
 def _exported_columns(query: QueryDict) -> str:
-    """Return the title and the columns that the list shows."""
-    shown = ("title", *columns_of(query.get("columns", "")))
+    """Return the title, the columns that the list shows, and the id, by which an import finds the deals again."""
+    shown = ("title", *columns_of(query.get("columns", "")), "id")
     return ", ".join(one for one in EXPORTED.split(", ") if one.partition("=")[0].removeprefix("@") in shown)
 
 

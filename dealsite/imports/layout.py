@@ -10,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from dealsite.data.names import slugify
+from dealsite.data.table.ids import is_ulid
 from dealsite.imports import cells
 from dealsite.text.spreadsheets import unmarked
 
@@ -35,10 +36,11 @@ NAMES = {
     "description": "description text details long-description body-html body beschreibung produktbeschreibung "
     "artikelbeschreibung langtext",
     "stock": "stock quantity qty inventory pieces bestand lagerbestand menge anzahl stuckzahl verfugbar",
-    "published_at": "published-at publish-at published start starts start-date starts-at valid-from live-at "
+    "published_at": "published-at publish-at published start starts start-date starts-at valid-from live-at live "
     "date veroffentlicht veroffentlicht-am veroffentlichung beginn startdatum gultig-ab ab datum von",
     "expires_at": "expires-at expires expiry end ends end-date ends-at valid-until valid-to until lauft-ab "
     "ablauf ablaufdatum ende enddatum gultig-bis bis",
+    "id": "id deal-id",
 }
 FIELDS = tuple(NAMES)
 NEEDED = ("title", "price", "url")
@@ -59,6 +61,7 @@ Suits = Callable[[str], object]
 SUITS: dict[str, Suits] = {  # what the cells of a field look like
     **dict.fromkeys((*AMOUNTS, SALE), cells.is_amount),
     **dict.fromkeys(TIMES, cells.is_time),
+    "id": lambda cell: is_ulid(cell.upper()),
     "stock": cells.is_amount,
     "currency": cells.currencies_in,
     **dict.fromkeys(("url", "image_url"), WEB_ADDRESS.match),

@@ -1,18 +1,19 @@
 """Stores the deals of an import: many in one transaction, and each alone where that fails."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, deals, drafts, renditions
+from dealsite.data.catalogue import brands, drafts, renditions
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
+from dealsite.imports.identity import Identities, There, deals_there, drafts_there, stored_at
 from dealsite.imports.rows import NewBrand, NewDeal, Remark, Result
 
 WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
@@ -44,31 +45,21 @@ class Totals:
 
 @dataclass(frozen=True)
 class Target:
-    """What rows become. `stored` tells when those of some ids that are there were stored; it may cost batch gets.
+    """What rows become. `there` returns those of some ids that are there, as `deals_there` does.
 
     `store` stores some of them in one transaction, of as many actions as `actions` says.
     """
 
-    stored: Callable[[Iterable[str]], dict[str, datetime]]
+    there: Callable[[Iterable[str]], dict[str, There]]
     store: Callable[..., None]
     actions: Callable[[list[NewDeal]], int]
-
-
-def _stored_deals(ids: Iterable[str]) -> dict[str, datetime]:
-    return {deal.id: deal.created_at for deal in deals.get_many(ids).values()}
-
-
-def _stored_drafts(ids: Iterable[str]) -> dict[str, datetime]:
-    """Tell which drafts are there; a row that is a deal already need not become a draft."""
-    ids = list(ids)
-    return _stored_deals(ids) | {draft.id: draft.updated_at for draft in drafts.get_many(ids).values()}
 
 
 def _actions_of_deals(batch: list[NewDeal]) -> int:
     """Return at most how many actions a transaction of some deals has."""
     days = {time_of(new.id).date() for new in batch}
     return (
-        3 * len(batch)  # deal, offer and price
+        4 * len(batch)  # deal, offer, price, and what it is known by
         + 2 * len({new.content.brand for new in batch})  # its name is checked, its counters change
         + len({new.content.category for new in batch})
         + len(days)
@@ -77,19 +68,17 @@ def _actions_of_deals(batch: list[NewDeal]) -> int:
     )
 
 
-DEALS = Target(
-    _stored_deals, lambda new, **options: publishing.publish_many(new, **options), _actions_of_deals
-)
+DEALS = Target(deals_there, lambda new, **options: publishing.publish_many(new, **options), _actions_of_deals)
 DRAFTS = Target(
-    _stored_drafts, lambda new, **options: drafts.create_many(new, **options), lambda batch: len(batch) + 1
+    drafts_there, lambda new, **options: drafts.create_many(new, **options), lambda batch: 2 * len(batch) + 1
 )
 
 
 @dataclass
 class Import:
-    """One run of an import. `report` is called with each remark, `new_brand` with each brand that is made.
+    """One run of an import. `step` is called with each number of rows done, `new_brand` with each brand that is made.
 
-    `step` is called with each number of rows done.
+    `report` is called with each remark that comes up again whenever the row is read, `late` with those of storing it.
     `pictures` fetches the pictures of some deals by line, or the reason why there is none.
     """
 
@@ -105,8 +94,15 @@ class Import:
     window_done: Callable[[int], object] = lambda line: None  # called with the last line that is stored
     resumed: bool = False  # what was stored at `now` was stored by this run, before a crash
     named: Collection[str] = ()  # slugs of brands that it made, and told of, before that
+    done: int = 0  # the last line that was done before that
+    late: Callable[[Remark], object] | None = None  # the same as `report` where that does not matter
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
+    _rejected: int = -1  # the line rejected last: several remarks can be on one
+
+    def __post_init__(self) -> None:
+        self._identities = Identities(self.target.there, self.now)
+        self._late = self.late or self.report
 
     def run(self, results: Iterable[Result]) -> Totals:
         """Import the rows that are right, report the others. Unavailable when the table stays away.
@@ -114,49 +110,65 @@ class Import:
         Running it again imports what is still missing: deals that are there are skipped. Requests: for
         each 1,000 rows 10 batch gets for the deals and some for their brands; a transaction for some 20 deals.
         """
-        rejected = -1  # the line rejected last: several remarks can be on one
-        window: list[NewDeal] = []
+        window: list[Result] = []
         for result in results:
-            if isinstance(result, NewDeal):
-                window.append(result)
-                if len(window) == self.window:
-                    self._import(window)
-                    window = []
-                continue
-            self.report(result)
-            if not result.refused:
-                self.totals.notes += 1
-            elif result.line != rejected:
-                rejected = result.line
-                self.totals.refused += 1
-                self.step(1)
+            window.append(result)
+            if len(window) == self.window:
+                self._import(window)
+                window = []
         self._import(window)
         return self.totals
 
-    def _import(self, window: list[NewDeal]) -> None:
-        if not window:
-            return
-        there = self.target.stored({new.id for new in window})
-        wanted: dict[str, NewDeal] = {}
-        for new in window:
-            if new.id not in there:
-                wanted.setdefault(new.id, new)
-        own = sum(at == self.now for at in there.values()) if self.resumed else 0
-        if self.resumed:
-            self._find_own_brands(window)
-        self.resumed = False
-        self._count_there(len(window) - len(wanted) - own)
+    def _import(self, window: list[Result]) -> None:
+        """Import some rows, and report what is to be said of them; of those that were done, only what they lacked."""
+        rows = [one for one in window if isinstance(one, NewDeal) and (one.line > self.done or one.lacks)]
+        there = self._identities.find(rows)
+        wanted = self._wanted(window, there)
+        left = [row for row in rows if row.line > self.done]
+        own = sum(self._is_own(row, there.get(row.line)) for row in left) if self.resumed else 0
+        if left and self.resumed:
+            self._find_own_brands(left)
+            self.resumed = False
+        self._count_there(sum(row.line in there for row in left) - own)
         self._count_imported(own)
         if self.dry_run:
-            self._count_new_brands(wanted.values())
+            self._count_new_brands(wanted)
             self._count_imported(len(wanted))
         else:
-            ready = self._with_brands(list(wanted.values()))
+            ready = self._with_brands(wanted)
             if self.pictures:
                 ready = self._with_pictures(ready, self.pictures)
             for batch in _batches(ready, self.target.actions):
                 self._publish(batch)
-        self.window_done(window[-1].line)
+        if left:
+            self.window_done(left[-1].line)
+
+    def _wanted(self, window: list[Result], there: Container[int]) -> list[NewDeal]:
+        """Return the rows that are new and right; report what the others lack, and all remarks."""
+        wanted = []
+        for one in window:
+            if isinstance(one, Remark):
+                self._reject(one) if one.refused else self._note(one)
+            elif one.line not in there and one.lacks:
+                for remark in one.lacks:
+                    self._reject(remark)
+            elif one.line not in there and one.line > self.done:
+                wanted.append(one)
+        return wanted
+
+    def _is_own(self, row: NewDeal, one: There | None) -> bool:
+        return one is not None and one.id == row.id and stored_at(one) == self.now
+
+    def _note(self, remark: Remark) -> None:
+        self.report(remark)
+        self.totals.notes += 1
+
+    def _reject(self, remark: Remark) -> None:
+        self.report(remark)
+        if remark.line != self._rejected:
+            self._rejected = remark.line
+            self.totals.refused += 1
+            self.step(1)
 
     def _publish(self, batch: list[NewDeal], tries: int = 0) -> None:
         """Publish some deals in one transaction; where that fails, in halves, down to the one at fault."""
@@ -171,7 +183,7 @@ class Import:
             pause(PAUSES[tries])
             self._publish_halves(batch, tries + 1)  # smaller ones may get through where one takes too long
         except AlreadyExists:  # by somebody else at this moment, or by ourselves with the answer lost
-            there = self.target.stored(new.id for new in batch)
+            there = self.target.there(new.id for new in batch)
             self._count_there(sum(new.id in there for new in batch))
             rest = [new for new in batch if new.id not in there]
             if tries < TOO_MANY_TRIES:
@@ -269,7 +281,7 @@ class Import:
             if picture is not None:
                 self.totals.notes += 1
                 reason = _("Imported without its picture. %(reason)s") % {"reason": picture}
-                self.report(Remark(new.line, "image_url", new.image_url[:200], reason, refused=False))
+                self._late(Remark(new.line, "image_url", new.image_url[:200], reason, refused=False))
             ready.append(new)
         found = {picture.name for picture in fetched.values() if isinstance(picture, Picture)}
         renditions.request(sorted(found), now=self.now)
@@ -285,7 +297,7 @@ class Import:
 
     def _reject_all(self, batch: list[NewDeal], reason: str) -> None:
         for new in batch:
-            self.report(Remark(new.line, "", new.content.title[:80], reason))
+            self._late(Remark(new.line, "", new.content.title[:80], reason))
         self.totals.refused += len(batch)
         self.step(len(batch))
 

@@ -16,7 +16,7 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import RANDOM_BITS, new_ulid
+from dealsite.data.table.ids import RANDOM_BITS, is_ulid, new_ulid
 from dealsite.imports import cells
 from dealsite.imports.cells import Unreadable
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
@@ -31,17 +31,6 @@ UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
-class NewDeal:
-    """A row that is right: the deal to be, its brand's name, where its picture is, and the line it came from."""
-
-    line: int
-    id: str
-    content: DealContent
-    brand_name: str
-    image_url: str = ""
-
-
-@dataclass(frozen=True)
 class Remark:
     """What the report says of a row: why it was rejected, or (`refused` false) what was done to it."""
 
@@ -50,6 +39,22 @@ class Remark:
     value: str
     reason: str
     refused: bool = True
+
+
+@dataclass(frozen=True)
+class NewDeal:
+    """A row that can be read: the deal to be, its brand's name, where its picture is, and the line it came from.
+
+    It may mean one that is there, `named` by its id; `lacks` says why it cannot be a new one.
+    """
+
+    line: int
+    id: str
+    content: DealContent
+    brand_name: str
+    image_url: str = ""
+    named: str = ""
+    lacks: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +148,21 @@ def _check_row(line: int, row: list[str], layout: Layout) -> Iterator[Result]:
         stock=values["stock"],
         expires_at=values["expires_at"],
     )
-    wrongs = problems(content, live_at=live_at)
-    for name, reason in wrongs.items():
-        yield remark(COLUMN_OF.get(name, name), str(reason))
-    if wrongs:
-        return
+    lacks = problems(content, live_at=live_at or layout.moment)
+    if live_at is None:
+        lacks["published_at"] = _("Enter the time of publication.")
     if content.title != title:
         reason = _("Shortened to %(most)s characters.") % {"most": TITLE_CHARACTERS}
         yield remark("title", reason, title, refused=False)
-    new_id = deal_id(content.link, title, live_at)
-    yield NewDeal(line, new_id, content, brand_name, values["image_url"])
+    yield NewDeal(
+        line,
+        deal_id(content.link, title, live_at or layout.moment),
+        content,
+        brand_name,
+        values["image_url"],
+        named=values["id"],
+        lacks=tuple(remark(COLUMN_OF.get(name, name), str(reason)) for name, reason in lacks.items()),
+    )
 
 
 def _shown_only(text: str) -> str:
@@ -170,38 +180,30 @@ def _shortened(title: str) -> str:
     return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:.–-") + "…"
 
 
-def _title(layout: Layout, field: str, text: str) -> str:
-    title = as_typed(text)
-    if not title:
-        raise Unreadable(_("Enter a title."))
-    return title
-
-
 def _brand(layout: Layout, field: str, text: str) -> str:
     try:
-        return clean_name(text)
+        return clean_name(text) if text else ""
     except Invalid as error:
         raise Unreadable(str(error)) from None
 
 
 def _category(layout: Layout, field: str, text: str) -> str:
     slug = category_names.find(text)
-    if not slug:
+    if text and not slug:
         known = {"categories": ", ".join(category_names.names().values())}
         raise Unreadable(_("There is no such category. There are: %(categories)s.") % known)
     return slug
 
 
-def _live_at(layout: Layout, field: str, text: str) -> datetime:
-    at = layout.time(field, text)
-    if at is None:
-        raise Unreadable(_("Enter the time of publication."))
-    return at
+def _id(layout: Layout, field: str, text: str) -> str:
+    """Return the id of a deal or draft; '' for what other programs call one."""
+    return text.upper() if is_ulid(text.upper()) else ""
 
 
 Read = Callable[[Layout, str, str], Any]
 READ: dict[str, Read] = {
-    "title": _title,
+    "id": _id,
+    "title": lambda layout, field, text: as_typed(text),
     "brand": _brand,
     "category": _category,
     "currency": lambda layout, field, text: cells.currency(text) if text else "",
@@ -212,6 +214,6 @@ READ: dict[str, Read] = {
     "image_url": lambda layout, field, text: text,
     "description": lambda layout, field, text: text,
     "stock": lambda layout, field, text: cells.pieces(text, layout.decimal) if text else None,
-    "published_at": _live_at,
+    "published_at": Layout.time,
     "expires_at": Layout.time,
 }

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -33,7 +33,7 @@ from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout
 from dealsite.imports.publishing import DEALS, DRAFTS, Import
-from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark, Result
+from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
@@ -104,7 +104,6 @@ class _Turn:
         self.layout = from_item(Layout, self.found.layout)
         file = self.found.source_file
         self.read_as = CsvFormat(file.encoding, file.separator)
-        self.of_the_row: Remark | None = None
         self.late, self.brands = list(self.checkpoint.late), list(self.checkpoint.brands)
 
     def _own(self) -> imports.Import:
@@ -133,7 +132,9 @@ class _Turn:
         self.run_ = Import(
             by=self.payload.by or self.found.by,
             now=self.job.created_at,
-            report=self._remark,
+            report=self.report.add,
+            late=self._late,
+            done=self.checkpoint.line,
             step=lambda rows: self._note(),
             new_brand=self._new_brand,
             dry_run=dry,
@@ -157,23 +158,13 @@ class _Turn:
         for brand in self.brands:
             self.report.add_brand(brand)
         results = rows.check(csv_files.read(path, self.read_as), self.layout)
-        self.run_.run(self._left(results))
+        self.run_.run(results)
 
-    def _left(self, results: Iterable[Result]) -> Iterator[Result]:
-        """Yield what is left to do: remarks again, deals after the last window that is stored."""
-        for one in results:
-            if isinstance(one, Remark):
-                self.of_the_row = one
-                yield one
-            elif one.line > self.checkpoint.line:
-                yield one
-
-    def _remark(self, remark: Remark) -> None:
-        """Take a remark down; one that is not found in the row again, when the import goes on, is kept with the job."""
-        if remark is not self.of_the_row:
-            remark = replace(remark, column=self.layout.title_of(remark.column) if remark.column else "")
-            if len(self.late) < LATE_REMARKS:
-                self.late.append(remark)
+    def _late(self, remark: Remark) -> None:
+        """Take a remark down that is not found in the row again when the import goes on: it is kept with the job."""
+        remark = replace(remark, column=self.layout.title_of(remark.column) if remark.column else "")
+        if len(self.late) < LATE_REMARKS:
+            self.late.append(remark)
         self.report.add(remark)
 
     def _new_brand(self, brand: NewBrand) -> None:

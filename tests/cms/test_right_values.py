@@ -386,3 +386,23 @@ def test_a_file_means_what_it_says(sign_in, subtests):
             deal = deals.get(deal_id)
             found = vars(deal.content) | {"live_at": f"{time_of(deal_id):%Y-%m-%dT%H:%M:%S}"}
             assert {name: None if found[name] is None else str(found[name]) for name in right} == right
+
+
+def test_the_same_file_again_is_there_already_also_what_the_list_exported(editor):
+    """A4, A5: a deal is known by its link and its id, whenever it was uploaded."""
+    make_category("home-furniture")
+    lines = ["Title,Brand,Category,Price,Was-price,Url"]
+    lines += [f"Dupp lamp {n},Nordlicht,home-furniture,1{n},15,https://shop.example/dupp{n}" for n in (2, 3)]
+    exported = None
+    for totals in ((2, 0), (0, 2), (0, 2)):
+        content = exported or "\n".join(lines)
+        address = upload(editor, content, "deals.csv")["Location"]
+        check(editor, address, become="deals", at_once="on")
+        one = editor.get(address).context["one"]
+        assert (one.totals["imported"], one.totals["there"], one.totals["refused"]) == (*totals, 0)
+        if totals[0]:
+            go(editor, address)
+            work()
+        if totals[1]:
+            answer = editor.post(reverse("cms_export_list"), {"address": "/cms/deals/", "token": make_id()})
+            exported = b"".join(answer.streaming_content)

@@ -31,6 +31,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "deal": ulids.map(keys.deal),
     "offer": ulids.map(keys.offer),
     "draft": ulids.map(keys.draft),
+    "deal by": st.builds(keys.deal_by, texts, ulids),
     "brand": slugs.map(keys.brand),
     "brand counts": slugs.map(keys.brand_counts),
     "brand letter": letters.map(keys.brand_letter),

@@ -61,8 +61,14 @@ def results_of(path):
     return rows.check(records_of(path), layout)
 
 
+def as_new(results):
+    """What is said of rows, and the deals of those that can be new ones."""
+    for one in results:
+        yield from getattr(one, "lacks", ()) or [one]
+
+
 def check_file(path):
-    return list(results_of(path))
+    return list(as_new(results_of(path)))
 
 
 def check_rows(made):
@@ -70,7 +76,7 @@ def check_rows(made):
     titles = tuple(make_row())
     records = [Record(n, list(row.values())) for n, row in enumerate(made, 2)]
     layout = guessed(titles, [], zone="UTC", moment=NOW, drafts=False)
-    return list(rows.check([Record(1, list(titles)), *records], layout))
+    return list(as_new(rows.check([Record(1, list(titles)), *records], layout)))
 
 
 def run_import(path, **options):

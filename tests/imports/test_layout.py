@@ -16,6 +16,7 @@ from dealsite.imports.cells import COMMA, DAY_FIRST, MONTH_FIRST, POINT, Unreada
 from dealsite.imports.csv_files import CsvFormat
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.imports.rows import NewDeal, Remark
+from tests.imports.builders import as_new
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TITLES = ("Artikel", "Marke", "Preis", "UVP", "Link", "Ab", "Notiz")
@@ -36,7 +37,7 @@ def check(*made, chosen=GERMAN, raw=""):
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=";").writerows([chosen.titles, *made])
     content = (text.getvalue() + raw).encode("utf-8", "surrogatepass")
-    return list(rows.check(csv_files.records(io.BytesIO(content), CsvFormat("utf-8", ";")), chosen))
+    return list(as_new(rows.check(csv_files.records(io.BytesIO(content), CsvFormat("utf-8", ";")), chosen)))
 
 
 def changed(**cells):
@@ -84,7 +85,7 @@ def test_a_row_without_a_time_is_refused_or_published_at_once():
 
 def test_a_row_without_a_brand_gets_the_one_that_was_chosen():
     (remark,) = check(changed(brand=""))
-    assert (remark.column, remark.reason) == ("Marke", "Enter a name.")
+    assert (remark.column, remark.reason) == ("Marke", "Choose a brand, or enter a new one.")
     (new,) = check(changed(brand=" "), chosen=replace(GERMAN, brand="Vela"))
     assert new.brand_name == "Vela"
 

@@ -95,7 +95,7 @@ def test_a_long_title_is_shortened_and_noted(tmp_path):
 REFUSED = [
     ({"title": ""}, "title", "", "Enter a title."),
     ({"title": "\u200b"}, "title", "\\u200b", "Enter a title."),
-    ({"brand": ""}, "brand", "", "Enter a name."),
+    ({"brand": ""}, "brand", "", "Choose a brand, or enter a new one."),
     ({"brand": "---"}, "brand", "---", "The name needs a letter or a digit."),
     ({"brand": "x" * 81}, "brand", "x" * 79 + "…", "Shorten the name to 80 characters."),
     ({"category": "garden"}, "category", "garden", "There is no such category. There are: "),
@@ -199,10 +199,12 @@ def test_a_file_is_the_same_however_it_was_saved(tmp_path, subtests):
 
 
 def test_a_row_with_too_many_cells_is_refused_and_one_with_few_lacks_them(tmp_path):
-    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 13 + b"x\n"
+    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 14 + b"x\n"
     _, *few, many = check_file(write_csv(tmp_path, content))
-    assert [(one.line, one.column) for one in few] == [(3, "category"), (3, "published_at")]
-    assert (many.line, many.reason) == (4, "The row has 14 cells, the header has 13.")
+    assert {(one.line, one.column) for one in few} == {
+        (3, n) for n in ("category", "price", "url", "published_at")
+    }
+    assert (many.line, many.reason) == (4, "The row has 15 cells, the header has 14.")
 
 
 def test_the_line_is_that_where_the_row_begins(tmp_path):

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands
+from dealsite.data.catalogue import brands, known_by
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item, noted, noted_many, text_problems
@@ -200,6 +200,7 @@ def create(
         table.transact(
             [
                 Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
+                *known_by.write(draft_id, content),
                 noted("draft", draft_id, "started", by=by, now=now, new=content),
             ]
         )
@@ -212,7 +213,7 @@ def create(
 def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
     """Store several new drafts, all or none.
 
-    Meant for imports: `new` holds (draft id, content, brand), 99 at most. AlreadyExists if one of them is
+    Meant for imports: `new` holds (draft id, content, brand), 49 at most. AlreadyExists if one of them is
     there.
     """
     puts = []
@@ -220,6 +221,7 @@ def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: 
         _refuse_problems(content)
         item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
         puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
+        puts += known_by.write(draft_id, content)
     entry = noted_many("draft", "started", new, by=by, now=now)
     table.transact([*puts, entry])
 
@@ -253,8 +255,9 @@ def save(
     note, old = audit_context.note, draft.content
     entry = noted("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
     kept = versions.keep_writes(draft.id, as_version(draft))
+    named = known_by.write(draft.id, content) if content.link != draft.content.link else []
     try:
-        table.transact([put, *([] if goes_on else [entry, *kept]), *audit_context.writes])
+        table.transact([put, *([] if goes_on else [entry, *kept]), *named, *audit_context.writes])
     except VersionConflict as conflict:
         current = get(draft.id)
         if current.last_edit != token:

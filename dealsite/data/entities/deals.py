@@ -130,6 +130,13 @@ OFFER = Entity(
     },
 )
 
+DEAL_BY = Entity(
+    type="DealBy",
+    about="a deal or draft that has, or had, a link; its key holds the link's hash",
+    key=At(keys.deal_by, target="id"),
+    shape={"id": Ulid(about="which may have another link by now, or be gone")},
+)
+
 PRICE = Entity(
     type="Price",
     about="a price that a deal has had",

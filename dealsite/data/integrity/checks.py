@@ -27,7 +27,7 @@ from typing import Protocol
 
 from dealsite.data import table
 from dealsite.data.integrity.accounts import People
-from dealsite.data.integrity.deal_copies import Featured, Offers
+from dealsite.data.integrity.deal_copies import Featured, KnownByLink, Offers
 from dealsite.data.integrity.histories import Prices, Trash, Versions
 from dealsite.data.integrity.items import WRONG_SHAPE, Items
 from dealsite.data.integrity.job_counts import AnnouncementSegments, BulkChanges
@@ -65,7 +65,8 @@ CHECKS: list[Callable[[], Check]] = [
 def find(seen: Callable[[], object] = lambda: None, *, retired: bool = False) -> list[Problem]:
     """Return what is wrong with the table; `seen` is called for each item. One scan, and a second one to be sure.
 
-    `retired`: also what is of a retired type, which is no damage, and repaired by deleting it.
+    `retired`: also what is as a release before wrote it, which is no damage: what is of a retired type, to be deleted,
+    and what deals and drafts are known by, to be added.
     A scan is no snapshot: of what editors change while it runs it may see one half only. What is
     truly wrong is wrong in the same way in both scans.
     """
@@ -91,7 +92,8 @@ def judge(items: Iterable[Item], *, retired: bool = False) -> list[Problem]:
     What a lost root is missing for is said once, of the root. Nothing is repaired that would be counted without an item
     that a check cannot read or a newer build wrote, nor what would take away the rest of a lost deal or user.
     """
-    single, roots, checks = Items(), Roots(), [make() for make in CHECKS]
+    single, roots = Items(), Roots()
+    checks = [make() for make in (*CHECKS, *([KnownByLink] if retired else []))]
     doubtful: set[Check] = set()
     for item in items:
         if not single.is_sound(item):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import cards
+from dealsite.data.catalogue import cards, known_by
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
-from dealsite.data.entities.deals import DEAL_CARD
+from dealsite.data.entities.deals import DEAL_BY, DEAL_CARD
 from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
@@ -18,6 +18,7 @@ from dealsite.data.table.ids import from_iso, is_ulid
 from dealsite.data.table.writes import Check, Condition, Delete, Put, Update, Write, absent, equals, exists
 
 SHARED = ("brand", "category", "price", "expires_at")
+TARGETS = {"Deal": keys.deal, "Draft": keys.draft}
 PAGE_IDS = {cards.page_key(page): page for page in (cards.FRONT, cards.EDITORS_CHOICE, *CATEGORIES)}
 
 
@@ -112,6 +113,30 @@ def _offer_of(deal: Item) -> Put:
 
 def _as_written(deal: Item) -> Check:
     return Check(key=keys.deal(deal["id"]), when=(equals("writes", deal.get("writes")),))
+
+
+class KnownByLink:
+    """Keeps of each deal and draft what it is known by, until it has seen that."""
+
+    def __init__(self) -> None:
+        self.owners: dict[keys.Key, Item] = {}
+        self.there: set[keys.Key] = set()
+
+    def see(self, item: Item) -> None:
+        if item["type"] == "DealBy":
+            self.there.add(key_of(item))
+        elif item["type"] in TARGETS and item.get("link"):
+            key = keys.deal_by(known_by.same_link(item["link"]), item["id"])
+            self.owners[key] = kept(item, "type", "id", "link", "version")
+
+    def problems(self) -> Iterator[Problem]:
+        for key, owner in self.owners.items():
+            if key not in self.there:
+                put = Put(key=key, item=DEAL_BY.item({"id": owner["id"]}))
+                unchanged = Check(key=TARGETS[owner["type"]](owner["id"]), when=as_seen(owner, ["link"]))
+                yield Problem(
+                    key, f"{owner['type']} {owner['id']} is not found by its link.", (put, unchanged)
+                )
 
 
 class Featured:

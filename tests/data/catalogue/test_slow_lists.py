@@ -127,7 +127,8 @@ def test_many_rows_of_one_bucket_are_read_in_two_calls(monkeypatch: Any):
     make_category(CATEGORY)
     brand = make_brand()
     new = [(make_id(NOW - n * HOUR), make_content(), brand) for n in range(26)]
-    publishing.publish_many(new, by=EDITOR, now=NOW)
+    publishing.publish_many(new[:13], by=EDITOR, now=NOW)
+    publishing.publish_many(new[13:], by=EDITOR, now=NOW)
     monkeypatch.setattr(lists, "FILTERED_ROWS", 5)
     monkeypatch.setattr(lists, "FILTERED_ROWS_A_PAGE", 25)
     slow = SlowTable(monkeypatch)

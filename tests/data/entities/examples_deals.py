@@ -3,6 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
+from dealsite.data.table.ids import hash_of
+
 DEAL = "01KAMZS8T00000000000000001"  # of 2025-11-22
 EDIT = "01KAMZS8T00000000000000002"
 PUBLISHED, LATER, ENDS = "2025-11-22T04:36:00.576Z", "2025-11-23T12:00:00.000Z", "2026-01-31T12:00:00.000Z"
@@ -80,6 +82,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "price": Decimal("79.9"),
         "expires_at": ENDS,
         "stock": 0,
+    },
+    "DealBy": {
+        "PK": f"DEALBY#{hash_of('shop.example/1?#')}",
+        "SK": DEAL,
+        "type": "DealBy",
+        "id": DEAL,
     },
     "Price": {
         "PK": f"PRICES#{DEAL}",

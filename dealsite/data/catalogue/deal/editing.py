@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, prices
+from dealsite.data.catalogue import buckets, known_by, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import renew_featured
@@ -126,6 +126,8 @@ def _edit_writes(
     writes.append(check_brand(brand))
     note = audit_context.note
     writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
+    if content.link != deal.content.link:
+        writes += known_by.write(deal.id, content)
     if card != deal.card:
         writes += renew_featured(deal.featured_on, card)
     return [*writes, *audit_context.writes]

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, drafts, prices
+from dealsite.data.catalogue import buckets, drafts, known_by, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import DealCard
@@ -100,6 +100,7 @@ def _publish_writes(
 ) -> tuple[Put, *tuple[Write, ...]]:
     put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
     writes: list[Write] = [offer, prices.first_write(deal_id, content), check_brand(brand)]
+    writes += known_by.write(deal_id, content)
     if draft is not None:
         writes.append(drafts.published_write(draft, deal_id))
     if announce:

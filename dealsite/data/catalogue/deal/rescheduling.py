@@ -6,7 +6,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, drafts, prices
+from dealsite.data.catalogue import buckets, drafts, known_by, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import page_key, replace_featured
@@ -94,6 +94,7 @@ def _reschedule_writes(
     writes: list[Write] = [
         offer,
         *prices.move_writes(deal.id, new_id, content),
+        *known_by.write(new_id, content),
         Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict()),
         Delete(key=keys.offer(deal.id), when=(exists(), stock_is(deal.stock)), otherwise=VersionConflict()),
         check_brand(brand),

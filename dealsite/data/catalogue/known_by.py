@@ -1,0 +1,78 @@
+"""What a file can know a deal or draft by, besides its id: its link.
+
+An item says that a deal had a link once. It is never taken back: whoever finds a deal by it reads it and compares.
+"""
+
+from collections.abc import Collection
+from functools import partial
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.entities.deals import DEAL_BY
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.ids import hash_of
+from dealsite.data.table.parallel import together
+from dealsite.data.table.writes import Put
+
+MOST = 200  # deals and drafts of one link that are looked at, the newest
+AT_ONCE = 8
+FROM_WHERE = (
+    "gclid",
+    "dclid",
+    "fbclid",
+    "msclkid",
+    "mc_cid",
+    "mc_eid",
+    "_ga",
+)  # tell shops where a visitor is from
+PORTS = {"http": 80, "https": 443}
+
+
+def same_link(link: str) -> str:
+    """Return one form of all links to a page: without scheme, www., default port, or where a visitor comes from."""
+    parts = urlsplit(link.strip())
+    host = (parts.hostname or "").removeprefix("www.").rstrip(".")
+    try:
+        host = host.encode("idna").decode()
+        port = parts.port
+    except ValueError:
+        return link
+    asked = sorted(
+        (name, value)
+        for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        if not name.lower().startswith("utm_") and name.lower() not in FROM_WHERE
+    )
+    place = (
+        parts.fragment if parts.fragment.startswith(("/", "!")) else ""
+    )  # of pages that are made in the browser
+    return (
+        f"{host}{f':{port}' if port and port != PORTS.get(parts.scheme) else ''}"
+        f"{quote(unquote(parts.path)).rstrip('/')}?{urlencode(asked)}#{place}"
+    )
+
+
+def is_of_many(link: str) -> bool:
+    """Tell whether a link in its one form is that of a whole site, which says nothing of a deal."""
+    return link.endswith("?#") and "/" not in link
+
+
+def write(target_id: str, content: DealContent) -> list[Put]:
+    """Return the write that lets a deal or draft be found by its link, if it has one."""
+    key = keys.deal_by(same_link(content.link), target_id)
+    return [Put(key=key, item=DEAL_BY.item({"id": target_id}))] if content.link else []
+
+
+@access_pattern("deals and drafts that have, or had, a link", "1 query")
+def known_by(link: str) -> list[str]:
+    """Return the ids of up to 200 deals and drafts, the newest, that have, or had, a link in its one form."""
+    rows = table.query(keys.deal_by.partition(hash_of(link)), newest_first=True, limit=MOST, consistent=True)
+    return [row["id"] for row in rows]
+
+
+def all_known_by(links: Collection[str]) -> dict[str, list[str]]:
+    """Return what is known by each of some links. 1 query for each, eight at a time."""
+    reads, found = [partial(known_by, link) for link in links], []
+    for first in range(0, len(reads), AT_ONCE):
+        found += together(*reads[first : first + AT_ONCE])
+    return dict(zip(links, found, strict=True))

@@ -1,0 +1,102 @@
+"""Which deal or draft that is there a row means: the one with its id, else the one with its link.
+
+Where a link stands for many, the title tells; a time of upload never does.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from dealsite.data.catalogue import deals, drafts, known_by
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.names import normalise, without_unseen
+from dealsite.imports.rows import NewDeal
+
+There = Deal | Draft
+
+
+def stored_at(one: There) -> datetime:
+    """Return when a deal was stored, or a draft last."""
+    return one.created_at if isinstance(one, Deal) else one.updated_at
+
+
+def deals_there(ids: Iterable[str]) -> dict[str, There]:
+    """Return those of some deals that are there. 1 batch get for each 100, and one for their offers."""
+    return dict(deals.get_many(ids))
+
+
+def drafts_there(ids: Iterable[str]) -> dict[str, There]:
+    """Return those of some drafts that are there, or are deals by now. Requests: those of `deals_there` and as many."""
+    ids = list(ids)
+    return deals_there(ids) | drafts.get_many(ids)
+
+
+@dataclass
+class Identities:
+    """Finds what the rows of one file mean. `read` returns those of some ids that are there, as `deals_there` does.
+
+    What was stored at `now` was stored by this run: its rows with one link and several titles are several deals.
+    """
+
+    read: Callable[[Iterable[str]], dict[str, There]]
+    now: datetime
+
+    def __post_init__(self) -> None:
+        self._meant: dict[str, str] = {}  # id -> the title of the row that means it by its link
+        self._in_file: set[str | tuple[str, str]] = (
+            set()
+        )  # ids, or links and titles, of the rows that are new
+
+    def find(self, rows: Collection[NewDeal]) -> dict[int, There | None]:
+        """Return by line what rows mean that is there, and None for those that repeat a new one; new ones are left out.
+
+        Requests: those of `read` for their ids; for those that are not found a query for each link, and `read` again.
+        """
+        by_id = self.read({one for row in rows for one in (row.id, row.named) if one})
+        found: dict[int, There | None] = {}
+        for row in rows:
+            if there := by_id.get(row.named) or by_id.get(row.id):
+                found[row.line] = there
+        left = [row for row in rows if row.line not in found and row.content.link]
+        links = {row.line: known_by.same_link(row.content.link) for row in left}
+        linked = self._with_links(set(links.values()))
+        for fits in (self._has_title, self._has_only_link):
+            for row in left:
+                if row.line not in found and (one := fits(row, links[row.line], linked[links[row.line]])):
+                    found[row.line] = one
+                    self._meant[one.id] = row.content.title
+        for row in rows:
+            own: set[str | tuple[str, str]] = {
+                row.id,
+                (links.get(row.line, row.id), _same(row.content.title)),
+            }
+            if row.line not in found and not self._in_file.isdisjoint(own):
+                found[row.line] = None
+            elif row.line not in found and not row.lacks:
+                self._in_file |= own
+        return found
+
+    def _with_links(self, links: Collection[str]) -> dict[str, list[There]]:
+        known = known_by.all_known_by(links)
+        there = self.read({target for some in known.values() for target in some})
+        return {
+            link: [
+                there[target]
+                for target in some
+                if target in there and known_by.same_link(there[target].content.link) == link
+            ]
+            for link, some in known.items()
+        }
+
+    def _has_title(self, row: NewDeal, link: str, there: list[There]) -> There | None:
+        return next((one for one in there if _same(one.content.title) == _same(row.content.title)), None)
+
+    def _has_only_link(self, row: NewDeal, link: str, there: list[There]) -> There | None:
+        if len(there) != 1 or known_by.is_of_many(link) or stored_at(there[0]) == self.now:
+            return None
+        return there[0] if self._meant.get(there[0].id, row.content.title) == row.content.title else None
+
+
+def _same(title: str) -> str:
+    return without_unseen(normalise(title)).casefold()
