@@ -11,6 +11,7 @@ from dealsite.data.catalogue import deals, drafts, known_by
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import normalise, without_unseen
+from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewDeal
 
 There = Deal | Draft
@@ -36,7 +37,7 @@ def drafts_there(ids: Iterable[str]) -> dict[str, There]:
 class Identities:
     """Finds what the rows of one file mean. `read` returns those of some ids that are there, as `deals_there` does.
 
-    What was stored at `now` was stored by this run: its rows with one link and several titles are several deals.
+    What was stored at `now` was stored by this run: rows with one link and several titles, or times, are several deals.
     """
 
     read: Callable[[Iterable[str]], dict[str, There]]
@@ -44,9 +45,7 @@ class Identities:
 
     def __post_init__(self) -> None:
         self._meant: dict[str, str] = {}  # id -> the title of the row that means it by its link
-        self._in_file: set[str | tuple[str, str]] = (
-            set()
-        )  # ids, or links and titles, of the rows that are new
+        self._in_file: set[object] = set()  # ids, or links, titles and times, of the rows that are new
 
     def find(self, rows: Collection[NewDeal]) -> dict[int, There | None]:
         """Return by line what rows mean that is there, and None for those that repeat a new one; new ones are left out.
@@ -67,10 +66,7 @@ class Identities:
                     found[row.line] = one
                     self._meant[one.id] = row.content.title
         for row in rows:
-            own: set[str | tuple[str, str]] = {
-                row.id,
-                (links.get(row.line, row.id), _same(row.content.title)),
-            }
+            own = {row.id, (links.get(row.line, row.id), _same(row.content.title), time_of(row.id))}
             if row.line not in found and not self._in_file.isdisjoint(own):
                 found[row.line] = None
             elif row.line not in found and not row.lacks:
@@ -90,12 +86,18 @@ class Identities:
         }
 
     def _has_title(self, row: NewDeal, link: str, there: list[There]) -> There | None:
-        return next((one for one in there if _same(one.content.title) == _same(row.content.title)), None)
+        fitting = (one for one in there if _same(one.content.title) == _same(row.content.title))
+        return next(
+            (one for one in fitting if not self._is_own(one) or time_of(one.id) == time_of(row.id)), None
+        )
 
     def _has_only_link(self, row: NewDeal, link: str, there: list[There]) -> There | None:
-        if len(there) != 1 or known_by.is_of_many(link) or stored_at(there[0]) == self.now:
+        if len(there) != 1 or known_by.is_of_many(link) or self._is_own(there[0]):
             return None
         return there[0] if self._meant.get(there[0].id, row.content.title) == row.content.title else None
+
+    def _is_own(self, one: There) -> bool:
+        return stored_at(one) == self.now
 
 
 def _same(title: str) -> str:

@@ -47,9 +47,13 @@ def test_where_a_link_stands_for_many_the_title_tells(tmp_path):
 
 
 @pytest.mark.parametrize("window", [1, 100])
-def test_a_row_that_repeats_another_one_is_there(tmp_path, window):
-    rows = [{"url": LINK, "title": "Lamp", "published_at": f"2026-11-2{n}T12:00:00Z"} for n in range(3)]
+def test_a_row_that_repeats_another_one_is_there_unless_it_is_of_another_time(tmp_path, window):
+    rows = [{"url": f"{LINK}{end}", "title": "Lamp"} for end in ("", "/", "#x")]
     assert again(tmp_path, *rows, window=window) == (1, 2, 0)
+    other = [row | {"url": "https://other.example/a"} for row in rows]
+    other = [row | {"published_at": f"2026-11-2{n}T12:00:00Z"} for n, row in enumerate(other)]
+    assert again(tmp_path, *other, window=window) == (3, 0, 0)
+    assert again(tmp_path, *other, window=window) == (0, 3, 0)
 
 
 def test_a_row_may_mean_a_deal_by_its_id_and_hold_nothing_else(tmp_path):

@@ -137,6 +137,7 @@ def test_all_deals_of_a_list_are_in_its_file_with_the_usual_columns_newest_first
         "live (UTC)": "2026-11-21 11:59:59",
         "expires (UTC)": "",
         "changed (UTC)": "",
+        "id": made[0].id,
     }
 
 

@@ -222,7 +222,7 @@ def test_columns_that_do_not_exist_are_the_usual_ones(editor, columns):
 
 def test_the_export_has_the_columns_of_the_address(editor):
     make_deal()
-    for query, titles_ in (("?columns=state,price", "title,price,state"), ("?columns=id", "title,id")):
+    for query, titles_ in (("?columns=state,price", "title,price,state,id"), ("?columns=id", "title,id")):
         sent = {"token": make_id(NOW), "address": LIST + query}
         written = b"".join(editor.post(reverse("cms_export_list"), sent).streaming_content)
         assert written.decode("utf-8-sig").splitlines()[0] == titles_
