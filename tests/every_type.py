@@ -40,6 +40,7 @@ from dealsite.data.people import (
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import ids
 from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.writes import Put, Update
 from tests.builders import (
     DAY,
@@ -195,7 +196,10 @@ def look_in() -> None:
     sessions.start(users.get("ann"), key="secret", user_agent="", address="", now=NOW)
     presence.heartbeat("deal", LIVE, username="eve", name="Eve", now=NOW)
     security_events.add(SecurityEvent("signed_in", NOW, "ann", "127.0.0.1"))
-    security_events.count_failures(1, now=NOW)
+    try:
+        security_events.count_failures(1, now=NOW)
+    except Unavailable:  # in weak mode a request may be lost, and no count is sent again
+        security_events.count_failures(1, now=NOW)
     heartbeats.write("worker", now=NOW)
     task_counts.store(TaskCounts(drafts=1), now=NOW)
     processes.save(Process(JOB, "worker", "one", 1, "1.0", NOW))

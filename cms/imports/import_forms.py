@@ -14,10 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.deals import NAME_CHARACTERS
+from dealsite.data.names import is_web_link
 from dealsite.imports import cells, csv_files
 from dealsite.imports.csv_files import MAX_BYTES
 from dealsite.imports.encodings import ENCODINGS
-from dealsite.imports.layout import NEEDED, Layout
+from dealsite.imports.layout import NEEDED, Layout, NameChoice, format_of
 
 PASTED_CHARACTERS = 300_000
 ENDINGS = (".csv", ".tsv", ".txt")
@@ -43,6 +44,13 @@ SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab"), "|": _("Vert
 TOO_LARGE = format_lazy(
     _("The file is larger than {most} MB. Divide it into smaller ones."), most=MAX_BYTES // 1_000_000
 )
+
+
+def choices_in(layout: Mapping[str, Any]) -> tuple[tuple[NameChoice, ...], ...]:
+    """Return which of the site's own the categories, and the brands, of a file are, as its layout says."""
+    return tuple(
+        tuple(NameChoice(**one) for one in layout.get(name) or ()) for name in ("categories", "brands")
+    )
 
 
 class UploadForm(forms.Form):
@@ -146,14 +154,24 @@ class LayoutForm(forms.Form):
     category = forms.ChoiceField(
         label=_("Category of rows without one"),
         required=False,
-        choices=lambda: [("", _("None: reject them")), *category_names.names().items()],
+        choices=lambda: [("", _("None")), *category_names.names().items()],
+        help_text=_("Drafts may have none; deals without one are rejected."),
     )
     brand = forms.CharField(
         label=_("Brand of rows without one"),
         required=False,
         max_length=NAME_CHARACTERS,
-        help_text=_("Left empty, they are rejected. A brand that does not exist is created."),
+        help_text=_(
+            "Drafts may have none; deals without one are rejected. A brand that does not exist is created."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    shop = forms.CharField(
+        label=_("Address of the shop"),
+        required=False,
+        max_length=200,
+        help_text=_("Where the file holds only parts of links, they are below this address."),
+        widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
     )
     pictures = forms.BooleanField(
         label=_("Fetch the pictures"),
@@ -169,6 +187,7 @@ class LayoutForm(forms.Form):
         options["initial"] = {**initial, "become": become, "version": one.version}
         super().__init__(*arguments, **options)
         self.titles = file.titles
+        self.categories, self.brands = choices_in(remembered)
         columns = initial.get("columns") or file.columns or [""] * len(self.titles)
         for number, (title, field) in enumerate(zip(self.titles, columns, strict=True)):
             self.fields[f"column_{number}"] = forms.ChoiceField(
@@ -204,18 +223,30 @@ class LayoutForm(forms.Form):
                 chosen[field] = number
         if "id" in chosen:  # rows may mean what is there, and need nothing else then
             return cleaned
-        for field in NEEDED:
+        is_draft = cleaned.get("become") == "drafts"  # which may lack the rest
+        for field in NEEDED[:2] if is_draft else NEEDED:
             if field not in chosen:
                 self.add_error(None, _("Choose the column for: %(field)s.") % {"field": FIELDS[field]})
+        if is_draft:
+            return cleaned
         if "category" not in chosen and not cleaned.get("category"):
             self.add_error("category", _("No column holds the category. Choose one for all rows."))
         if "brand" not in chosen and not cleaned.get("brand"):
             self.add_error("brand", _("No column holds the brand. Enter one for all rows."))
-        if "published_at" not in chosen and cleaned.get("become") == "deals" and not cleaned.get("at_once"):
+        if "published_at" not in chosen and not cleaned.get("at_once"):
             self.add_error(
                 "at_once", _("No column holds the time of publication. Tick this, or choose drafts.")
             )
+        known = format_of(self.titles)
+        if known and known.page and "url" in chosen and not cleaned.get("shop"):
+            self.add_error("shop", _("The file holds only parts of links. Enter the address of the shop."))
         return cleaned
+
+    def clean_shop(self) -> str:
+        shop: str = self.cleaned_data["shop"].strip()
+        if shop and not is_web_link(shop):
+            raise forms.ValidationError(_("Enter a full web address that starts with https:// or http://."))
+        return shop
 
     def layout(self, now: datetime) -> Layout:
         """Return what was chosen."""
@@ -233,4 +264,7 @@ class LayoutForm(forms.Form):
             at_once=cleaned["at_once"],
             pictures=cleaned["pictures"],
             language=get_language(),
+            shop=cleaned["shop"],
+            categories=self.categories,
+            brands=self.brands,
         )

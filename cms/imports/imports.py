@@ -1,6 +1,6 @@
 """Imports of deals: say what the columns of a file are, have it checked, import it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,23 +14,27 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
+from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm, choices_in
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import role, sent_again
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
 from dealsite.data.jobs import job_actions
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
+from dealsite.data.names import slugify
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.imports.csv_format import START_BYTES
 from dealsite.imports.encodings import ENCODINGS, in_each
+from dealsite.imports.layout import Layout, NameChoice, format_of
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
@@ -119,7 +123,7 @@ def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
 
 def _steps(request: EditorRequest, one: Import) -> HttpResponse:
     """Go on with an import by what its button says."""
-    steps = {"read": _read_again, "check": _check, "import": _run, "cancel": _cancel}
+    steps = {"read": _read_again, "check": _check, "names": _name, "import": _run, "cancel": _cancel}
     if step := steps.get(request.POST.get("do", "")):
         return step(request, one)
     raise Invalid(_("This form is damaged. Load the page again."))
@@ -148,14 +152,38 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
 
 
 def _check(request: EditorRequest, one: Import) -> HttpResponse:
-    form = LayoutForm(one, request.POST, remembered={})
-    if not form.is_valid():
-        return _columns_page(request, one, form)
-    now = timezone.now()
+    form, now = LayoutForm(one, request.POST, remembered=one.layout), timezone.now()
     try:
+        form = LayoutForm(one, request.POST, remembered=_remembered(one))
+        if not form.is_valid():
+            return _columns_page(request, one, form)
         check_file(one, form.layout(now), version=form.cleaned_data["version"], now=now)
     except Unavailable as error:
         return _columns_page(request, one, form, trouble=str(error))
+    return redirect("cms_import", one.id)
+
+
+def _name(request: EditorRequest, one: Import) -> HttpResponse:
+    """Note which of the site's own the file's categories and brands are, and have it checked again."""
+    if one.stage != CHECKED:
+        raise Conflict(_("This file is not checked yet."))
+    categories, brands = choices_in(one.layout)
+    for number, category in enumerate(one.categories):
+        if (slug := request.POST.get(f"category_{number}", "")) in CATEGORIES:
+            categories = (*categories, NameChoice(slugify(category["name"]), slug))
+    wrong = []
+    for brand, typed in zip(one.brands, request.POST.getlist("brand"), strict=False):
+        if slug := brand_slug(typed[:200]):
+            if slug in brand_names.names():
+                brands = (*brands, NameChoice(brand["slug"], slug))
+            else:
+                wrong.append(typed)
+    if wrong:
+        messages.error(request, _("There is no brand “%(name)s”.") % {"name": wrong[0][:80]})
+        return redirect("cms_import", one.id)
+    now = timezone.now()
+    chosen = replace(from_item(Layout, one.layout), categories=categories, brands=brands, moment=now)
+    check_file(one, chosen, version=_version(request), now=now)
     return redirect("cms_import", one.id)
 
 
@@ -175,6 +203,11 @@ def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
     else:
         messages.success(request, _("Cancelled. What was imported already stays."))
     return redirect("cms_import", one.id)
+
+
+def _remembered(one: Import) -> dict[str, Any]:
+    """Return how the file is read, or how one with such a first line was the last time."""
+    return one.layout or imports.layout_of(layout.fingerprint(one.source_file.titles))
 
 
 def _letters(one: Import) -> dict[str, str]:
@@ -197,9 +230,10 @@ def _columns_page(
     trouble: str = "",
 ) -> HttpResponse:
     """Ask which column is which field."""
-    file, remembered = one.source_file, one.layout
-    if not remembered and not trouble:  # nothing is asked of a table that does not answer
-        remembered = imports.layout_of(layout.fingerprint(file.titles))
+    file = one.source_file
+    remembered = (
+        one.layout if trouble or form else _remembered(one)
+    )  # nothing is asked of a table that does not answer
     initial = {"encoding": file.encoding, "separator": csv_files.SEPARATORS[file.separator]}
     context = {
         "one": one,
@@ -208,6 +242,7 @@ def _columns_page(
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
         "trouble": trouble,
+        "known": format_of(tuple(file.titles)),
         "encoding": ENCODINGS[file.encoding],
         "separator": SEPARATORS[file.separator],
         "trail": _trail(one),
@@ -237,6 +272,7 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
         "drafts": drafts,
         "import_label": word % {"number": f"{new:,}"},
         "more_brands": one.totals.get("brands", 0) - len(one.brands) if one.brands else 0,
+        "category_choices": category_names.names(),
         "kept": one.kept_until > timezone.now(),
         "here": reverse("cms_import", args=[one.id]),
         "trail": _trail(one),

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import is_ulid
 from dealsite.imports import cells
+from dealsite.imports.known_formats import KnownFormat, known_format
 from dealsite.text.spreadsheets import unmarked
 
 AMOUNTS = ("price", "was_price")
@@ -75,12 +77,21 @@ KNOWN_BY_CELLS: dict[str, Suits] = {
 
 
 @dataclass(frozen=True, slots=True)
+class NameChoice:
+    """What a file calls a category or brand, as a slug, and the slug of the site's own that it is."""
+
+    name: str
+    slug: str
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """How a file is read: `columns` holds the field of each of its columns, '' for one that is left out.
 
-    Rows without a category or brand get the one named here. Those without a time are of `moment` where
-    `at_once` says so; with `drafts` they become drafts, for which no time is needed. Remarks are in `language`,
-    None for the site's own.
+    Rows without a category or brand get the one named here; `categories` and `brands` say which of the site's own the
+    file's are. Those without a time are of `moment` where `at_once` says so; with `drafts` they become drafts, which
+    may lack whatever they like but a title. Links that are no whole addresses are below that of the `shop`. Remarks are
+    in `language`, None for the site's own.
     """
 
     titles: tuple[str, ...]
@@ -95,6 +106,9 @@ class Layout:
     at_once: bool = False
     pictures: bool = False
     language: str | None = None
+    shop: str = ""
+    categories: tuple[NameChoice, ...] = ()
+    brands: tuple[NameChoice, ...] = ()
 
     def title_of(self, field: str) -> str:
         """Return what the file calls a field; the field's own name where it has no such column."""
@@ -128,8 +142,23 @@ class Layout:
         zone = _zone_in_title(self.title_of(field)) or ZoneInfo(self.zone)
         return cells.moment(text, self.dates, zone, ends=field == "expires_at")
 
+    def link(self, text: str) -> str:
+        """Return the whole link of a cell; '' for one that is a part of an address, where the shop's is not known."""
+        known = format_of(self.titles)
+        page = known.page if known else ""
+        if not text or "://" in text or not (self.shop or page):
+            return text
+        path = page.format(quote(text)) if page and "/" not in text else quote(text.lstrip("/"), safe="/?=&%")
+        return f"{self.shop.rstrip('/')}/{path}" if self.shop else ""
+
 
 _zone_in_title = cache(cells.zone_in_title)
+
+
+@cache
+def format_of(titles: tuple[str, ...]) -> KnownFormat | None:
+    """Return the known format that a file with such a first line has."""
+    return known_format([slugify(title) for title in titles])
 
 
 def guess_columns(titles: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> list[str]:
@@ -137,24 +166,37 @@ def guess_columns(titles: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> 
     columns = [
         [row[n].strip() for row in rows if n < len(row) and row[n].strip()] for n in range(len(titles))
     ]
-    named = [
-        FIELD_OF.get(slugify(title)) or FIELD_OF.get(slugify(NOTES.sub("", title)), "") for title in titles
-    ]
+    known = format_of(tuple(titles))
+    named = _named_by(known, titles) if known else [_field_of(title) for title in titles]
     found = [""] * len(titles)
     for needs_fit in (True, False):
         for n, (field, first) in enumerate(zip(named, columns, strict=True)):
-            if field not in found and (
-                _fits(field, first) if needs_fit else field in NEEDED and not found[n]
-            ):
+            fits = known or _fits(field, first) if needs_fit else field in NEEDED and not found[n]
+            if field not in found and fits:
                 found[n] = field
     if SALE in found:
         names = {"price": "" if "was_price" in found else "was_price", SALE: "price"}
         found = [names.get(field, field) for field in found]
+    if "was_price" in found and "price" not in found:
+        found[found.index("was_price")] = "price"
     for field, suits in KNOWN_BY_CELLS.items():
         for n, first in enumerate(columns):
-            if field not in found and not found[n] and first and _most(first, suits):
+            if not known and field not in found and not found[n] and first and _most(first, suits):
                 found[n] = field
     return found
+
+
+def _field_of(title: str) -> str:
+    return FIELD_OF.get(slugify(title)) or FIELD_OF.get(slugify(NOTES.sub("", title)), "")
+
+
+def _named_by(known: KnownFormat, titles: Sequence[str]) -> list[str]:
+    """Return the field of each column of a known format: of several columns for one field the first that is listed."""
+    slugs, named = [slugify(title) for title in titles], [""] * len(titles)
+    for field, candidates in known.columns.items():
+        if there := [one for one in candidates.split() if one in slugs]:
+            named[slugs.index(there[0])] = field
+    return named
 
 
 def _fits(field: str, first: Sequence[str]) -> bool:
@@ -171,7 +213,9 @@ def guessed(titles: Sequence[str], rows: Sequence[Sequence[str]], **chosen: Any)
     """Return how a file is read by all that its first line and its first rows tell."""
     columns = guess_columns(titles, rows)
     amounts, times = (list(_cells_of(fields, columns, rows)) for fields in (AMOUNTS, TIMES))
-    decimal, dates = cells.guess_decimal(amounts), cells.guess_dates(times)
+    known = format_of(tuple(titles))
+    decimal = cells.guess_decimal(amounts)
+    dates = (known.dates if known else "") or cells.guess_dates(times)
     return Layout(tuple(titles), tuple(columns), decimal, dates, **chosen)
 
 

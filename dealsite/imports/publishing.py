@@ -1,6 +1,7 @@
 """Stores the deals of an import: many in one transaction, and each alone where that fails."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -101,6 +102,9 @@ class Import:
     _rejected: int = -1  # the line rejected last: several remarks can be on one
 
     def __post_init__(self) -> None:
+        self.foreign: Counter[str] = (
+            Counter()
+        )  # categories that the site does not have, and how many rows are of each
         self._identities = Identities(self.target.there, self.now)
         self._late = self.late or self.report
 
@@ -147,6 +151,8 @@ class Import:
         """Return the rows that are new and right; report what the others lack, and all remarks."""
         wanted = []
         for one in window:
+            if isinstance(one, NewDeal) and one.foreign and one.line not in there:
+                self.foreign[one.foreign] += 1
             if isinstance(one, Remark):
                 self._reject(one) if one.refused else self._note(one)
             elif one.line not in there and one.lacks:
@@ -175,7 +181,7 @@ class Import:
         if not batch:
             return
         try:
-            deals_with_brands = [(new.id, new.content, self._brands[new.content.brand]) for new in batch]
+            deals_with_brands = [(new.id, new.content, self._brands.get(new.content.brand)) for new in batch]
             self.target.store(deals_with_brands, by=self.by, now=self.now)
         except Unavailable:  # nothing is wrong with the rows
             if tries >= len(PAUSES):
@@ -213,7 +219,8 @@ class Import:
         """Find the brands by their names, create those that are missing; reject the rows whose brand cannot be."""
         first: dict[str, NewDeal] = {}
         for new in wanted:
-            first.setdefault(new.content.brand, new)
+            if new.content.brand:  # a draft may have none
+                first.setdefault(new.content.brand, new)
         self._brands |= brands.named_by(slug for slug in first if slug not in self._brands)
         missing = [slug for slug in first if slug not in self._brands]
         failed: dict[str, str] = {}
@@ -233,6 +240,8 @@ class Import:
         self._brands = {brand.slug: brand for brand in self._brands.values()} | self._brands
         return [
             replace(new, content=replace(new.content, brand=self._brands[new.content.brand].slug))
+            if new.content.brand
+            else new
             for new in wanted
             if new.content.brand not in failed
         ]
@@ -250,7 +259,7 @@ class Import:
 
     def _find_own_brands(self, window: list[NewDeal]) -> None:
         """Tell of the brands that this run made for some rows, before a crash."""
-        found = brands.named_by({new.content.brand for new in window} - set(self.named))
+        found = brands.named_by({new.content.brand for new in window} - {*self.named, ""})
         for new in window:
             brand = found.pop(new.content.brand, None)
             if brand and brand.version == 1 and time_of(brand.last_edit) == self.now:
@@ -262,10 +271,10 @@ class Import:
         self.new_brand(NewBrand(first.line, brand.slug, brand.name))
 
     def _count_new_brands(self, wanted: Collection[NewDeal]) -> None:
-        unknown = {new.content.brand: new for new in wanted if new.content.brand not in self._brands}
+        unknown = {new.content.brand for new in wanted} - self._brands.keys() - {""}
         self._brands |= brands.named_by(unknown)
         for new in wanted:
-            if new.content.brand not in self._brands:
+            if new.content.brand in unknown and new.content.brand not in self._brands:
                 self._made(Brand(new.content.brand, new.brand_name), new)
 
     def _with_pictures(self, wanted: list[NewDeal], fetch: Pictures) -> list[NewDeal]:

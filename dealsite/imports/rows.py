@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from dealsite.data.catalogue.categories import clean_name
 from dealsite.data.catalogue.content import DealContent, problems
@@ -20,12 +20,14 @@ from dealsite.data.table.ids import RANDOM_BITS, is_ulid, new_ulid
 from dealsite.imports import cells
 from dealsite.imports.cells import Unreadable
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
-from dealsite.imports.layout import Layout
+from dealsite.imports.layout import Layout, NameChoice
 from dealsite.text.from_html import to_markdown
 
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
 VALUE_CHARACTERS = 80  # of an offending value in the report
 NEW_BRAND = gettext_lazy("This brand is new.")
+PATH = re.compile(r"\s*[>/|,;»]\s*")  # from a category to those below it
+ADDRESSES = re.compile(r"[,;|\s]\s*(?=https?://)")  # between two of them
 UNDECODED = re.compile("[\ud800-\udfff]")
 UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -45,7 +47,8 @@ class Remark:
 class NewDeal:
     """A row that can be read: the deal to be, its brand's name, where its picture is, and the line it came from.
 
-    It may mean one that is there, `named` by its id; `lacks` says why it cannot be a new one.
+    It may mean one that is there, `named` by its id; `lacks` says why it cannot be a new one, `foreign` is a category
+    that the site does not have.
     """
 
     line: int
@@ -55,6 +58,7 @@ class NewDeal:
     image_url: str = ""
     named: str = ""
     lacks: tuple[Remark, ...] = ()
+    foreign: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def check(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
     if header is None:
         raise BadFile(_("The file is empty."))
     check_header(header)
-    width = len(layout.columns)
+    width, link, variants = len(layout.columns), "", list[int]()
     for record in rows:
         row = record.cells
         if len(row) > width and not any(cell.strip() for cell in row[width:]):
@@ -97,7 +101,20 @@ def check(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
             reason = _("The row has %(cells)s cells, the header has %(width)s.") % words
             yield Remark(record.line, "", shown(",".join(row)), reason)
         else:
-            yield from _check_row(record.line, row + [""] * (width - len(row)), layout)
+            row += [""] * (width - len(row))
+            texts = layout.texts_of(row)
+            if texts["url"] and not texts["title"] and texts["url"] == link:
+                variants.append(record.line)
+                continue
+            link = texts["url"]
+            yield from _check_row(record.line, row, texts, layout)
+    if variants:
+        sentence = ngettext(
+            "This row is a variant of the one above it, without its own title; it is passed over.",
+            "This row and %(more)s more are variants of the ones above them, without own titles; they are passed over.",
+            len(variants),
+        )
+        yield Remark(variants[0], "", "", sentence % {"more": f"{len(variants) - 1:,}"}, refused=False)
     if record is None:
         raise BadFile(NO_ROWS)
 
@@ -114,12 +131,12 @@ def shown(value: str) -> str:
     return text if len(text) <= VALUE_CHARACTERS else text[: VALUE_CHARACTERS - 1] + "…"
 
 
-def _check_row(line: int, row: list[str], layout: Layout) -> Iterator[Result]:
+def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout) -> Iterator[Result]:
     def remark(column: str, reason: str, value: str = "", *, refused: bool = True) -> Remark:
         value = shown(value or layout.cell_of(column, row))
         return Remark(line, layout.title_of(column), value, reason, refused=refused)
 
-    texts, values, wrong = layout.texts_of(row), {}, False
+    values, wrong = dict[str, Any](), False
     for field, read in READ.items():
         try:
             values[field] = read(layout, field, _shown_only(texts[field]))
@@ -138,7 +155,7 @@ def _check_row(line: int, row: list[str], layout: Layout) -> Iterator[Result]:
         was_price = None
     content = DealContent(
         title=_shortened(title),
-        brand=slugify(brand_name),
+        brand=_chosen(layout.brands, brand_name) or slugify(brand_name),
         category=values["category"],
         price=price,
         was_price=was_price,
@@ -148,8 +165,14 @@ def _check_row(line: int, row: list[str], layout: Layout) -> Iterator[Result]:
         stock=values["stock"],
         expires_at=values["expires_at"],
     )
-    lacks = problems(content, live_at=live_at or layout.moment)
-    if live_at is None:
+    lacks, foreign = problems(content, live_at=live_at or layout.moment), ""
+    if texts["category"] and not content.category:
+        foreign = as_typed(texts["category"])
+        known = {"categories": ", ".join(category_names.names().values())}
+        lacks["category"] = _("There is no such category. There are: %(categories)s.") % known
+    if layout.drafts:
+        lacks = {name: said for name, said in lacks.items() if name == "title" or getattr(content, name)}
+    elif live_at is None:
         lacks["published_at"] = _("Enter the time of publication.")
     if content.title != title:
         reason = _("Shortened to %(most)s characters.") % {"most": TITLE_CHARACTERS}
@@ -162,6 +185,7 @@ def _check_row(line: int, row: list[str], layout: Layout) -> Iterator[Result]:
         values["image_url"],
         named=values["id"],
         lacks=tuple(remark(COLUMN_OF.get(name, name), str(reason)) for name, reason in lacks.items()),
+        foreign=foreign[:TITLE_CHARACTERS],
     )
 
 
@@ -188,11 +212,20 @@ def _brand(layout: Layout, field: str, text: str) -> str:
 
 
 def _category(layout: Layout, field: str, text: str) -> str:
-    slug = category_names.find(text)
-    if text and not slug:
-        known = {"categories": ", ".join(category_names.names().values())}
-        raise Unreadable(_("There is no such category. There are: %(categories)s.") % known)
-    return slug
+    """Return the category that a text names, or the last that a path of categories does; '' for none."""
+    if slug := _chosen(layout.categories, text):
+        return slug
+    return next(filter(None, map(category_names.find, (text, *reversed(PATH.split(text))))), "")
+
+
+def _chosen(choices: Iterable[NameChoice], text: str) -> str:
+    """Return what was chosen for a name of the file; '' for nothing."""
+    return next((choice.slug for choice in choices if choice.name == slugify(text)), "")
+
+
+def _image(layout: Layout, field: str, text: str) -> str:
+    """Return the first of some addresses of pictures."""
+    return ADDRESSES.split(text)[0].strip()
 
 
 def _id(layout: Layout, field: str, text: str) -> str:
@@ -210,8 +243,8 @@ READ: dict[str, Read] = {
     "price": Layout.amount,
     "was_price": Layout.amount,
     "voucher_code": lambda layout, field, text: text,
-    "url": lambda layout, field, text: text,
-    "image_url": lambda layout, field, text: text,
+    "url": lambda layout, field, text: layout.link(text),
+    "image_url": _image,
     "description": lambda layout, field, text: text,
     "stock": lambda layout, field, text: cells.pieces(text, layout.decimal) if text else None,
     "published_at": Layout.time,

@@ -45,6 +45,7 @@ WINDOW_WITH_PICTURES = 40
 PICTURES_AT_ONCE = 8  # between two notes that renew the lease: one may take 20 seconds
 NOTE_SECONDS = 2.0
 LATE_REMARKS = 200  # of rows that the table rejected, kept with the job
+CATEGORIES = 100  # of the file that the site does not have
 BRANDS = 200  # that are named on the page; the report has all
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
@@ -126,7 +127,9 @@ class _Turn:
                     raise jobs.Cancelled(str(error)) from None
         self._note(force=True)
         new = [asdict(brand) for brand in self.brands]
-        imports.finished(self.job, totals=asdict(self.run_.totals), remarks=self.report.first, brands=new)
+        foreign = [{"name": name, "rows": rows} for name, rows in self.run_.foreign.most_common(CATEGORIES)]
+        totals, remarks = asdict(self.run_.totals), self.report.first
+        imports.finished(self.job, totals=totals, remarks=remarks, brands=new, categories=foreign)
 
     def _run(self, path: Path, *, dry: bool) -> None:
         self.run_ = Import(

@@ -82,7 +82,8 @@ class SourceFile:
 class Import:
     """An import; `layout` says how the file is read, `job` works on it, the rest is what came of it.
 
-    `brands` are the first ones that it made, or would make: line, slug and name. `totals` holds imported (or, after a
+    `brands` are the first ones that it made, or would make: line, slug and name; `categories` the file's own that the
+    site does not have: name and number of rows. `totals` holds imported (or, after a
     check, new), there, refused, brands and notes; `version` counts what editors did to it.
     """
 
@@ -95,6 +96,7 @@ class Import:
     totals: dict[str, int] = field(default_factory=dict)
     remarks: list[dict[str, Any]] = field(default_factory=list)
     brands: list[dict[str, Any]] = field(default_factory=list)
+    categories: list[dict[str, Any]] = field(default_factory=list)
     version: int = 1
 
     @property
@@ -237,6 +239,7 @@ def finished(
     totals: Mapping[str, int],
     remarks: Sequence[Mapping[str, Any]],
     brands: Sequence[Mapping[str, Any]] = (),
+    categories: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Note what a job found or did; Conflict if the import has gone on without it."""
     stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
@@ -244,6 +247,7 @@ def finished(
         "totals": dict(totals),
         "remarks": [dict(remark) for remark in remarks],
         "brands": [dict(brand) for brand in brands],
+        "categories": [dict(category) for category in categories],
         ("card", "stage"): stage,
         ("card", "totals"): dict(totals),
     }
@@ -277,7 +281,7 @@ def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[
     return Update(
         key=keys.deal_import(one.id),
         set={**changes, **places, "version": version + 1},
-        remove=("totals", "remarks", "brands") if stage == CHECKING else (),
+        remove=("totals", "remarks", "brands", "categories") if stage == CHECKING else (),
         when=at_version(version),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )

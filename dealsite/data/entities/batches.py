@@ -37,6 +37,9 @@ SOURCE_FILE: Shape = {
     "of": Ulid(least=0, optional=True, about="of older imports; nobody reads it"),
 }
 
+MAX_CHOICES = 300
+CHOICE = Map({"name": Slug(about="in the file"), "slug": Slug(about="of the site's own")})
+
 LAYOUT: Shape = {
     "titles": ListOf(CELL, least=1, most=MAX_COLUMNS),
     "columns": ListOf(FIELD, least=1, most=MAX_COLUMNS, about="a deal's fields"),
@@ -50,6 +53,9 @@ LAYOUT: Shape = {
     "at_once": Flag(about="rows without a time are published"),
     "pictures": Flag(about="pictures are fetched"),
     "language": Text(most=20, pattern="[A-Za-z-]+", optional=True, about="of remarks"),
+    "shop": Text(least=0, most=200, optional=True, about="the address below which links are"),
+    "categories": ListOf(CHOICE, most=MAX_CHOICES, optional=True),
+    "brands": ListOf(CHOICE, most=MAX_CHOICES, optional=True),
 }
 
 TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures")
@@ -98,6 +104,11 @@ IMPORT = Entity(
         "totals": Map(dict.fromkeys(TOTALS, Whole()) | OLD_TOTAL, optional=True),
         "remarks": ListOf(Map(REMARK), most=SHOWN_REMARKS, optional=True),
         "brands": ListOf(Map(NEW_BRAND), optional=True, about="the first that it made, or would make"),
+        "categories": ListOf(
+            Map({"name": Text(most=TITLE_CHARACTERS), "rows": Whole(least=1)}),
+            optional=True,
+            about="the first of the file that the site does not have",
+        ),
         "card": Map(
             {
                 "name": Text(most=NAME_OF_FILE_CHARACTERS, copy_of="brought.name"),

@@ -20,7 +20,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests.builders import NOW
+from tests.builders import NOW, make_brand
 from tests.cms.conftest import HTMX
 
 LIST, PASTE = "/cms/imports/", "/cms/imports/paste/"
@@ -167,8 +167,11 @@ def test_how_a_file_was_read_is_remembered_for_the_next_one(editor, other_editor
     [
         ({"column_0": ""}, "Choose the column for: Title."),
         ({"column_6": "title"}, "This is another column already."),
-        ({"column_1": ""}, "No column holds the brand."),
-        ({"column_2": ""}, "No column holds the category."),
+        ({"column_1": "", "become": "deals"}, "No column holds the brand."),
+        ({"column_2": "", "become": "deals"}, "No column holds the category."),
+        ({"column_4": "", "become": "deals"}, "Choose the column for: Link to the shop."),
+        ({"column_3": ""}, "Choose the column for: Price."),
+        ({"shop": "javascript:alert(1)"}, "Enter a full web address"),
         ({"column_5": "", "become": "deals"}, "No column holds the time of publication."),
         ({"column_0": "nonsense"}, "Select a valid choice."),
         ({"decimal": "x"}, "Select a valid choice."),
@@ -180,6 +183,57 @@ def test_columns_that_cannot_be_are_refused(editor, changes, words):
     assert answer.status_code == 422
     assert words in text(answer)
     assert editor.get(address).context["one"].stage == "uploaded"
+
+
+def test_a_draft_may_lack_what_the_file_does_not_have(editor):
+    address = upload_file(editor)
+    report = check(editor, address, column_1="", column_2="", column_4="")
+    assert "Import 2 drafts" in text(report)
+    go(editor, address)
+    work()
+    cards = [item["card"] for item in table.scan_all() if item["type"] == "Draft"]
+    assert [("brand" in card, "category" in card) for card in cards] == [(False, False)] * 2
+
+
+SHOPIFY = (
+    "Handle,Title,Vendor,Type,Variant Price,Variant Compare At Price\nlamp,Lamp,Nordlicht,Lamps,12.50,20.00\n"
+)
+
+
+def test_a_known_file_is_named_and_its_links_are_below_the_shops_address(editor):
+    address = upload_file(editor, SHOPIFY)
+    assert "This is a file of Shopify." in text(editor.get(address))
+    answer = editor.post(address, chosen(editor, address, become="deals", at_once="on"))
+    assert answer.status_code == 422
+    assert "Enter the address of the shop." in text(answer)
+    assert check(editor, address).context["one"].totals["imported"] == 1
+    check(editor, address, shop="https://shop.example/")
+    go(editor, address)
+    work()
+    (draft,) = [item for item in table.scan_all() if item["type"] == "Draft"]
+    assert draft["link"] == "https://shop.example/products/lamp"
+    assert check(editor, upload_file(editor, SHOPIFY)).context["one"].totals["there"] == 1
+
+
+def test_categories_and_brands_of_a_file_are_mapped_once_and_remembered(editor):
+    make_brand("Nordlicht")
+    address = upload_file(editor, SHOPIFY.replace("Nordlicht", "Nordlicht GmbH"))
+    page = check(editor, address)
+    assert "Categories that the site does not have" in text(page)
+    version = page.context["one"].version
+    sent = {"do": "names", "version": version, "category_0": "home-furniture", "brand": "Nordlihct"}
+    assert "There is no brand “Nordlihct”." in text(editor.post(address, sent, follow=True))
+    assert editor.post(address, sent | {"brand": "nordlicht"}).status_code == 302
+    work()
+    one = editor.get(address).context["one"]
+    assert (one.totals["imported"], one.totals["brands"], one.categories, one.brands) == (1, 0, [], [])
+    go(editor, address)
+    work()
+    (card,) = [item["card"] for item in table.scan_all() if item["type"] == "Draft"]
+    assert (card["brand"], card["category"]) == ("nordlicht", "home-furniture")
+    other = SHOPIFY.replace("Nordlicht", "NORDLICHT gmbh").replace("lamp,", "other,")
+    one = check(editor, upload_file(editor, other)).context["one"]
+    assert (one.totals["brands"], one.categories) == (0, [])
 
 
 def test_defaults_stand_in_for_columns_that_are_missing(editor):

@@ -20,6 +20,9 @@ LAYOUT: dict[str, Any] = {
     "at_once": False,
     "pictures": False,
     "language": "de",
+    "shop": "https://shop.example",
+    "categories": [{"name": "lampen", "slug": "home-furniture"}],
+    "brands": [{"name": "nordlicht-gmbh", "slug": "nordlicht"}],
 }
 TOTALS = dict.fromkeys(("imported", "there", "refused", "brands", "notes", "pictures"), 1)
 
@@ -46,6 +49,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "layout": LAYOUT,
         "totals": TOTALS,
         "brands": [{"line": 2, "slug": "nordlicht", "name": "Nordlicht"}],
+        "categories": [{"name": "Garten", "rows": 3}],
         "remarks": [{"line": 3, "column": "Preis", "value": "?", "reason": "Not so.", "refused": True}],
         "card": {
             "name": "deals.csv",
