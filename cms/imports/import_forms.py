@@ -14,11 +14,12 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.deals import NAME_CHARACTERS
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.names import is_web_link
 from dealsite.imports import cells, csv_files
 from dealsite.imports.csv_files import MAX_BYTES
 from dealsite.imports.encodings import ENCODINGS
-from dealsite.imports.layout import NEEDED, Layout, NameChoice, format_of
+from dealsite.imports.layout import NEEDED, Layout, format_of
 
 PASTED_CHARACTERS = 300_000
 ENDINGS = (".csv", ".tsv", ".txt")
@@ -44,13 +45,6 @@ SEPARATORS = {",": _("Comma"), ";": _("Semicolon"), "\t": _("Tab"), "|": _("Vert
 TOO_LARGE = format_lazy(
     _("The file is larger than {most} MB. Divide it into smaller ones."), most=MAX_BYTES // 1_000_000
 )
-
-
-def choices_in(layout: Mapping[str, Any]) -> tuple[tuple[NameChoice, ...], ...]:
-    """Return which of the site's own the categories, and the brands, of a file are, as its layout says."""
-    return tuple(
-        tuple(NameChoice(**one) for one in layout.get(name) or ()) for name in ("categories", "brands")
-    )
 
 
 class UploadForm(forms.Form):
@@ -111,12 +105,11 @@ class ReadForm(forms.Form):
         choices=[(name, SEPARATORS[mark]) for mark, name in csv_files.SEPARATORS.items()],
     )
 
-    def __init__(self, *arguments: Any, samples: Mapping[str, str] | None = None, **options: Any) -> None:
-        """`samples` holds how the file's first letters that are not ASCII look in each encoding."""
-        super().__init__(*arguments, **options)
+    def show_letters(self, samples: Mapping[str, str]) -> None:
+        """Show beside each encoding how the file's first letters that are not ASCII look in it."""
         choices = {
             name: format_lazy("{label}: {sample}", label=ENCODINGS[name], sample=sample)
-            for name, sample in (samples or {}).items()
+            for name, sample in samples.items()
         }
         self.fields["encoding"].widget.choices = list((ENCODINGS | choices).items())
 
@@ -187,7 +180,6 @@ class LayoutForm(forms.Form):
         options["initial"] = {**initial, "become": become, "version": one.version}
         super().__init__(*arguments, **options)
         self.titles = file.titles
-        self.categories, self.brands = choices_in(remembered)
         columns = initial.get("columns") or file.columns or [""] * len(self.titles)
         for number, (title, field) in enumerate(zip(self.titles, columns, strict=True)):
             self.fields[f"column_{number}"] = forms.ChoiceField(
@@ -224,7 +216,7 @@ class LayoutForm(forms.Form):
         if "id" in chosen:  # rows may mean what is there, and need nothing else then
             return cleaned
         is_draft = cleaned.get("become") == "drafts"  # which may lack the rest
-        for field in NEEDED[:2] if is_draft else NEEDED:
+        for field in ("title", "price") if is_draft else NEEDED:
             if field not in chosen:
                 self.add_error(None, _("Choose the column for: %(field)s.") % {"field": FIELDS[field]})
         if is_draft:
@@ -248,9 +240,9 @@ class LayoutForm(forms.Form):
             raise forms.ValidationError(_("Enter a full web address that starts with https:// or http://."))
         return shop
 
-    def layout(self, now: datetime) -> Layout:
-        """Return what was chosen."""
-        cleaned = self.cleaned_data
+    def layout(self, now: datetime, remembered: dict[str, Any]) -> Layout:
+        """Return what was chosen; which of the site's own the file's categories and brands are, is as `remembered`."""
+        cleaned, before = self.cleaned_data, from_item(Layout, remembered) if remembered else None
         return Layout(
             titles=tuple(self.titles),
             columns=tuple(cleaned[f"column_{number}"] for number in range(len(self.titles))),
@@ -265,6 +257,6 @@ class LayoutForm(forms.Form):
             pictures=cleaned["pictures"],
             language=get_language(),
             shop=cleaned["shop"],
-            categories=self.categories,
-            brands=self.brands,
+            categories=before.categories if before else (),
+            brands=before.brands if before else (),
         )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm, choices_in
+from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest, editor_form
@@ -23,18 +23,17 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
-from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
+from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, MAX_CHOICES, UPLOADED
 from dealsite.data.jobs import job_actions
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
-from dealsite.data.names import slugify
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.imports.csv_format import START_BYTES
 from dealsite.imports.encodings import ENCODINGS, in_each
-from dealsite.imports.layout import Layout, NameChoice, format_of
+from dealsite.imports.layout import Layout, NameChoice, format_of, name_key
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
@@ -136,7 +135,7 @@ def _version(request: EditorRequest) -> int:
 
 
 def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
-    form = ReadForm(request.POST, samples=_letters(one))
+    form = ReadForm(request.POST)
     if not form.is_valid():
         return _columns_page(request, one, None, form)
     try:
@@ -152,12 +151,12 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
 
 
 def _check(request: EditorRequest, one: Import) -> HttpResponse:
-    form, now = LayoutForm(one, request.POST, remembered=one.layout), timezone.now()
+    form, now = LayoutForm(one, request.POST, remembered={}), timezone.now()
+    if not form.is_valid():
+        return _columns_page(request, one, form)
     try:
-        form = LayoutForm(one, request.POST, remembered=_remembered(one))
-        if not form.is_valid():
-            return _columns_page(request, one, form)
-        check_file(one, form.layout(now), version=form.cleaned_data["version"], now=now)
+        chosen = form.layout(now, _remembered(one))
+        check_file(one, chosen, version=form.cleaned_data["version"], now=now)
     except Unavailable as error:
         return _columns_page(request, one, form, trouble=str(error))
     return redirect("cms_import", one.id)
@@ -167,22 +166,27 @@ def _name(request: EditorRequest, one: Import) -> HttpResponse:
     """Note which of the site's own the file's categories and brands are, and have it checked again."""
     if one.stage != CHECKED:
         raise Conflict(_("This file is not checked yet."))
-    categories, brands = choices_in(one.layout)
+    chosen, wrong = from_item(Layout, one.layout), []
+    categories, own_brands = list[NameChoice](), list[NameChoice]()
     for number, category in enumerate(one.categories):
         if (slug := request.POST.get(f"category_{number}", "")) in CATEGORIES:
-            categories = (*categories, NameChoice(slugify(category["name"]), slug))
-    wrong = []
+            categories.append(NameChoice(name_key(category["name"]), slug))
     for brand, typed in zip(one.brands, request.POST.getlist("brand"), strict=False):
         if slug := brand_slug(typed[:200]):
             if slug in brand_names.names():
-                brands = (*brands, NameChoice(brand["slug"], slug))
+                own_brands.append(NameChoice(name_key(brand["name"]), slug))
             else:
                 wrong.append(typed)
     if wrong:
         messages.error(request, _("There is no brand “%(name)s”.") % {"name": wrong[0][:80]})
         return redirect("cms_import", one.id)
     now = timezone.now()
-    chosen = replace(from_item(Layout, one.layout), categories=categories, brands=brands, moment=now)
+    chosen = replace(
+        chosen,
+        categories=(*categories, *chosen.categories)[:MAX_CHOICES],
+        brands=(*own_brands, *chosen.brands)[:MAX_CHOICES],
+        moment=now,
+    )
     check_file(one, chosen, version=_version(request), now=now)
     return redirect("cms_import", one.id)
 
@@ -231,14 +235,14 @@ def _columns_page(
 ) -> HttpResponse:
     """Ask which column is which field."""
     file = one.source_file
-    remembered = (
-        one.layout if trouble or form else _remembered(one)
-    )  # nothing is asked of a table that does not answer
+    remembered = one.layout if form else _remembered(one)
     initial = {"encoding": file.encoding, "separator": csv_files.SEPARATORS[file.separator]}
+    read_form = read_form or ReadForm(initial=initial)
+    read_form.show_letters(_letters(one))
     context = {
         "one": one,
         "form": form or LayoutForm(one, remembered=remembered),
-        "read_form": read_form or ReadForm(initial=initial, samples=_letters(one)),
+        "read_form": read_form,
         "may_read_again": one.stage == UPLOADED,
         "remembered": bool(remembered) and not one.layout,
         "trouble": trouble,
@@ -247,7 +251,7 @@ def _columns_page(
         "separator": SEPARATORS[file.separator],
         "trail": _trail(one),
     }
-    errors = (form and form.errors) or (read_form and read_form.errors)
+    errors = (form and form.errors) or read_form.errors
     status = 503 if trouble else 422 if errors else 200
     return render(request, "cms/imports/import_columns.html", context, status=status)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.conf import settings
@@ -105,7 +105,7 @@ def refuse_foreign(text: str) -> None:
 
 
 def currency(text: str) -> str:
-    """Return the site's currency where a text names it; raise Unreadable."""
+    """Return a text that names the site's currency unchanged; raise Unreadable."""
     refuse_foreign(text)
     if not currencies_in(text):
         raise Unreadable(_("Write the currency as its code: %(own)s.") % {"own": settings.DEALSITE_CURRENCY})
@@ -269,7 +269,7 @@ def _months() -> dict[int, list[str]]:
     }
 
 
-@cache
+@lru_cache(maxsize=200)
 def zone_named(name: str) -> tzinfo | None:
     """Return the zone that a name (`UTC`, `Europe/Berlin`) or an offset (`+02:00`) means; None where it means none."""
     if found := OFFSET.fullmatch(name):
@@ -284,6 +284,7 @@ def zone_named(name: str) -> tzinfo | None:
     return ZoneInfo(key) if key else None
 
 
+@lru_cache(maxsize=200)
 def zone_in_title(title: str) -> tzinfo | None:
     """Return the zone that a column's title names: `published_at (UTC)`, `Start Europe/Berlin`, `post_date_gmt`."""
     for word in re.findall(r"[A-Za-z]+/[A-Za-z_/+-]+|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+", title):

@@ -27,7 +27,7 @@ from dealsite.imports.csv_files import (
     hinted_separator,
     records,
 )
-from dealsite.imports.encodings import UNDECODED, encoding_of
+from dealsite.imports.encodings import NO_LETTERS, UNDECODED, encoding_of
 
 START_BYTES = 300_000  # from which a file is recognised
 SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 20_000
@@ -52,7 +52,6 @@ TITLE_CHARACTERS = 60
 START_ROWS = 200  # from which the columns are found out
 SAMPLE_CHARACTERS, SAMPLE_CHARACTERS_OF_A_ROW = 60, 6_000
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-NO_LETTERS = {"Cn", "Co", "Cs"}  # unassigned, private, half of a pair
 MOST_NO_LETTERS = 0.05
 
 

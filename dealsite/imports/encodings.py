@@ -25,10 +25,12 @@ ENCODINGS = {
 CODE_PAGES = tuple(ENCODINGS)[4:]
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 UNDECODED = re.compile("[\udc80-\udcff]")
-NO_LETTERS = {"Cn", "Co", "Cs", "Cc"}  # unassigned, private, half of a pair, control
+NO_LETTERS = {"Cn", "Co", "Cs"}  # unassigned, private, half of a pair
+JUNK = NO_LETTERS | {"Cc"}  # or control
 WORD = re.compile(r"[^\s!-/:-@\[-`{-~’‘–—…•·]+")
 AS_ONE = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "HALFWIDTH": "half a kana"}
 SAMPLE_CHARACTERS = 40
+TELLING_BYTES = 20_000  # of lines with letters that are not ASCII
 CLEARLY = 4  # times as few words that look wrong
 
 
@@ -42,7 +44,7 @@ def encoding_of(file: File, start: bytes) -> str:
         return "utf-16-le" if high > low else "utf-16-be"
     if _is_utf8(file):
         return "utf-8"
-    lines = b"\n".join(_telling_lines(start))
+    lines = b"\n".join(_telling_lines(start))[:TELLING_BYTES]
     wrong = {name: _wrong_words(lines, name) for name in CODE_PAGES}
     best, second = sorted(CODE_PAGES, key=lambda name: wrong[name])[:2]
     return best if wrong[best] * CLEARLY < wrong["cp1252"] and wrong[best] < wrong[second] else "cp1252"
@@ -51,13 +53,14 @@ def encoding_of(file: File, start: bytes) -> str:
 def in_each(start: bytes) -> dict[str, str]:
     """Return how the first words of a file with letters of their own look in each encoding that can have them."""
     line = next(iter(_telling_lines(start)), b"")
-    found = {name: decoder(name).decode(line).strip() for name in ENCODINGS if line}
     first = re.search(rb"[\x80-\xff]", line)
     begin = max(0, first.start() - 10) if first else 0
+    piece = line[begin : begin + 4 * SAMPLE_CHARACTERS]
+    found = {name: decoder(name).decode(piece).strip()[:SAMPLE_CHARACTERS] for name in ENCODINGS if piece}
     return {
-        name: text[begin : begin + SAMPLE_CHARACTERS]
+        name: text
         for name, text in found.items()
-        if not any(unicodedata.category(letter) in NO_LETTERS for letter in text.replace("\t", " "))
+        if not any(unicodedata.category(letter) in JUNK for letter in text.replace("\t", " "))
     }
 
 
@@ -92,11 +95,8 @@ def _wrong_words(data: bytes, encoding: str) -> int:
 def _looks_wrong(word: str, encoding: str) -> bool:
     """Tell whether a word mixes scripts, or holds signs, capitals or too many accents among its letters."""
     scripts = {_script(letter) for letter in word if letter.isalpha()}
-    if (
-        len(scripts) > 1
-        or "half a kana" in scripts
-        or any(unicodedata.category(c) in NO_LETTERS for c in word)
-    ):
+    is_junk = any(unicodedata.category(letter) in JUNK for letter in word)
+    if is_junk or len(scripts) > 1 or "half a kana" in scripts:
         return True
     if scripts == {"CJK"}:
         return encoding == "gb18030" and not _is_usual(word)

@@ -5,12 +5,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from dealsite.data.names import slugify
+from dealsite.data.entities.deals import TITLE_CHARACTERS
+from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.ids import is_ulid
 from dealsite.imports import cells
 from dealsite.imports.known_formats import KnownFormat, known_format
@@ -50,15 +52,13 @@ FIELD_OF = {slug: field for field, slugs in NAMES.items() for slug in slugs.spli
 SALE = "sale"  # a price for which the one beside it is the price before
 FIELD_OF |= {f"{word}-price": SALE for word in ("sale", "deal", "offer", "special", "promo")}
 FIELD_OF |= dict.fromkeys(("angebotspreis", "aktionspreis", "sonderpreis"), SALE)
-NOTES = re.compile(
-    r"\s*(\([^)]*\)|\[[^]]*\])\s*$|(\s+in)?[_\s]+([A-Z]{3}|[^\w\s])$|_(utc|gmt|[a-z]{3})$"
-)  # a unit, a zone, a currency
+# A unit, a zone or a currency behind a title.
+NOTES = re.compile(r"\s*(\([^)]*\)|\[[^]]*\])\s*$|(\s+in)?[_\s]+([A-Z]{3}|[^\w\s])$|_(utc|gmt|[a-z]{3})$")
 
 WEB_ADDRESS = re.compile(r"(https?://|www\.)\S+", re.IGNORECASE)
 PICTURE = re.compile(r"https?://\S+\.(jpe?g|png|webp|avif|gif)(\?\S*)?", re.IGNORECASE)
-OTHER = re.compile(
-    r"\d+|true|false|yes|no|y|n|ja|nein|x|-", re.IGNORECASE
-)  # than a text, a time or an address
+# What is no text, no time and no address.
+OTHER = re.compile(r"\d+|true|false|yes|no|y|n|ja|nein|x|-", re.IGNORECASE)
 Suits = Callable[[str], object]
 SUITS: dict[str, Suits] = {  # what the cells of a field look like
     **dict.fromkeys((*AMOUNTS, SALE), cells.is_amount),
@@ -72,13 +72,13 @@ KNOWN_BY_CELLS: dict[str, Suits] = {
     "image_url": PICTURE.fullmatch,
     "url": WEB_ADDRESS.fullmatch,
     "price": lambda cell: cells.currencies_in(cell) and cells.is_amount(cell),
-    "title": lambda cell: re.search(r"[^\W\d_]{2,}.*\s", cell) and not WEB_ADDRESS.match(cell),
+    "title": lambda cell: " " in cell and re.search(r"[^\W\d_]{2}", cell) and not WEB_ADDRESS.match(cell),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class NameChoice:
-    """What a file calls a category or brand, as a slug, and the slug of the site's own that it is."""
+    """What a file calls a category or brand, as `name_key` says it, and the slug of the site's own that it is."""
 
     name: str
     slug: str
@@ -127,7 +127,7 @@ class Layout:
         found["brand"] = found["brand"] or self.brand
         return found
 
-    def amount(self, field: str, text: str) -> Any:
+    def amount(self, field: str, text: str) -> Decimal | None:
         """Return the amount in a cell, None for an empty one; its currency may stand in the column's title."""
         if not text:
             return None
@@ -139,23 +139,26 @@ class Layout:
         """Return the time in a cell, None for an empty one; its zone may stand in the column's title."""
         if not text:
             return self.moment if field == "published_at" and (self.drafts or self.at_once) else None
-        zone = _zone_in_title(self.title_of(field)) or ZoneInfo(self.zone)
+        zone = cells.zone_in_title(self.title_of(field)) or ZoneInfo(self.zone)
         return cells.moment(text, self.dates, zone, ends=field == "expires_at")
 
     def link(self, text: str) -> str:
         """Return the whole link of a cell; '' for one that is a part of an address, where the shop's is not known."""
         known = format_of(self.titles)
         page = known.page if known else ""
-        if not text or "://" in text or not (self.shop or page):
+        if not text or "://" in text or WEB_ADDRESS.match(text) or not (self.shop or page):
             return text
         path = page.format(quote(text)) if page and "/" not in text else quote(text.lstrip("/"), safe="/?=&%")
         return f"{self.shop.rstrip('/')}/{path}" if self.shop else ""
 
 
-_zone_in_title = cache(cells.zone_in_title)
+def name_key(name: str) -> str:
+    """Return the one form of all ways to write the name of a category or brand of a file."""
+    name = as_typed(name)[:TITLE_CHARACTERS]
+    return (slugify(name) or name)[:TITLE_CHARACTERS]
 
 
-@cache
+@lru_cache(maxsize=20)
 def format_of(titles: tuple[str, ...]) -> KnownFormat | None:
     """Return the known format that a file with such a first line has."""
     return known_format([slugify(title) for title in titles])
@@ -166,37 +169,38 @@ def guess_columns(titles: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> 
     columns = [
         [row[n].strip() for row in rows if n < len(row) and row[n].strip()] for n in range(len(titles))
     ]
-    known = format_of(tuple(titles))
-    named = _named_by(known, titles) if known else [_field_of(title) for title in titles]
-    found = [""] * len(titles)
+    if known := format_of(tuple(titles)):
+        return _columns_of(known, titles)
+    found, named = [""] * len(titles), [_field_of(title) for title in titles]
     for needs_fit in (True, False):
         for n, (field, first) in enumerate(zip(named, columns, strict=True)):
-            fits = known or _fits(field, first) if needs_fit else field in NEEDED and not found[n]
-            if field not in found and fits:
+            if field not in found and (
+                _fits(field, first) if needs_fit else field in NEEDED and not found[n]
+            ):
                 found[n] = field
     if SALE in found:
         names = {"price": "" if "was_price" in found else "was_price", SALE: "price"}
         found = [names.get(field, field) for field in found]
-    if "was_price" in found and "price" not in found:
-        found[found.index("was_price")] = "price"
     for field, suits in KNOWN_BY_CELLS.items():
         for n, first in enumerate(columns):
-            if not known and field not in found and not found[n] and first and _most(first, suits):
+            if field not in found and not found[n] and first and _most(first, suits):
                 found[n] = field
+    return found
+
+
+def _columns_of(known: KnownFormat, titles: Sequence[str]) -> list[str]:
+    """Return the field of each column of a known format: of several columns for one field the first that is listed."""
+    slugs, found = [slugify(title) for title in titles], [""] * len(titles)
+    for field, candidates in known.columns.items():
+        if there := [one for one in candidates.split() if one in slugs]:
+            found[slugs.index(there[0])] = field
+    if "price" not in found:  # nothing is on sale
+        found = ["price" if field == "was_price" else field for field in found]
     return found
 
 
 def _field_of(title: str) -> str:
     return FIELD_OF.get(slugify(title)) or FIELD_OF.get(slugify(NOTES.sub("", title)), "")
-
-
-def _named_by(known: KnownFormat, titles: Sequence[str]) -> list[str]:
-    """Return the field of each column of a known format: of several columns for one field the first that is listed."""
-    slugs, named = [slugify(title) for title in titles], [""] * len(titles)
-    for field, candidates in known.columns.items():
-        if there := [one for one in candidates.split() if one in slugs]:
-            named[slugs.index(there[0])] = field
-    return named
 
 
 def _fits(field: str, first: Sequence[str]) -> bool:

@@ -102,17 +102,16 @@ class Import:
     _rejected: int = -1  # the line rejected last: several remarks can be on one
 
     def __post_init__(self) -> None:
-        self.foreign: Counter[str] = (
-            Counter()
-        )  # categories that the site does not have, and how many rows are of each
+        self.foreign: Counter[str] = Counter()  # rows of each category that the site does not have
         self._identities = Identities(self.target.there, self.now)
         self._late = self.late or self.report
 
     def run(self, results: Iterable[Result]) -> Totals:
         """Import the rows that are right, report the others. Unavailable when the table stays away.
 
-        Running it again imports what is still missing: deals that are there are skipped. Requests: for
-        each 1,000 rows 10 batch gets for the deals and some for their brands; a transaction for some 20 deals.
+        Running it again imports what is still missing: deals that are there are skipped. Requests: for each 1,000 rows
+        10 batch gets for the deals and some for their brands, a query for the link of each row whose id is not
+        there; a transaction for some 20 deals.
         """
         window: list[Result] = []
         for result in results:
@@ -151,14 +150,16 @@ class Import:
         """Return the rows that are new and right; report what the others lack, and all remarks."""
         wanted = []
         for one in window:
-            if isinstance(one, NewDeal) and one.foreign and one.line not in there:
-                self.foreign[one.foreign] += 1
             if isinstance(one, Remark):
                 self._reject(one) if one.refused else self._note(one)
-            elif one.line not in there and one.lacks:
-                for remark in one.lacks:
-                    self._reject(remark)
-            elif one.line not in there and one.line > self.done:
+                continue
+            if one.line in there:
+                continue
+            if one.foreign:
+                self.foreign[one.foreign] += 1
+            for remark in one.lacks:
+                self._reject(remark)
+            if not one.lacks and one.line > self.done:
                 wanted.append(one)
         return wanted
 

@@ -20,14 +20,14 @@ from dealsite.data.table.ids import RANDOM_BITS, is_ulid, new_ulid
 from dealsite.imports import cells
 from dealsite.imports.cells import Unreadable
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
-from dealsite.imports.layout import Layout, NameChoice
+from dealsite.imports.layout import Layout, NameChoice, name_key
 from dealsite.text.from_html import to_markdown
 
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
 VALUE_CHARACTERS = 80  # of an offending value in the report
 NEW_BRAND = gettext_lazy("This brand is new.")
-PATH = re.compile(r"\s*[>/|,;»]\s*")  # from a category to those below it
-ADDRESSES = re.compile(r"[,;|\s]\s*(?=https?://)")  # between two of them
+PATH = re.compile(r" ?[>/|,;»] ?")  # from a category to those below it
+ADDRESSES = re.compile(r"(?:[,;|] ?| )(?=https?://)")  # between two of them
 UNDECODED = re.compile("[\ud800-\udfff]")
 UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -101,7 +101,7 @@ def check(records: Iterable[Record], layout: Layout) -> Iterator[Result]:
             reason = _("The row has %(cells)s cells, the header has %(width)s.") % words
             yield Remark(record.line, "", shown(",".join(row)), reason)
         else:
-            row += [""] * (width - len(row))
+            row = [*row, *[""] * (width - len(row))]
             texts = layout.texts_of(row)
             if texts["url"] and not texts["title"] and texts["url"] == link:
                 variants.append(record.line)
@@ -137,12 +137,12 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         return Remark(line, layout.title_of(column), value, reason, refused=refused)
 
     values, wrong = dict[str, Any](), False
-    for field, read in READ.items():
+    for field, text in texts.items():
         try:
-            values[field] = read(layout, field, _shown_only(texts[field]))
+            values[field] = READ.get(field, _as_it_is)(layout, field, _shown_only(text))
         except Unreadable as error:
             wrong = True
-            yield remark(field, str(error), texts[field])
+            yield remark(field, str(error), text)
     if wrong:
         return
     title, brand_name, live_at = values["title"], values["brand"], values["published_at"]
@@ -213,19 +213,19 @@ def _brand(layout: Layout, field: str, text: str) -> str:
 
 def _category(layout: Layout, field: str, text: str) -> str:
     """Return the category that a text names, or the last that a path of categories does; '' for none."""
-    if slug := _chosen(layout.categories, text):
-        return slug
-    return next(filter(None, map(category_names.find, (text, *reversed(PATH.split(text))))), "")
+    text = as_typed(text)
+    own = (_chosen(layout.categories, text), *map(category_names.find, (text, *reversed(PATH.split(text)))))
+    return next(filter(None, own), "")
 
 
-def _chosen(choices: Iterable[NameChoice], text: str) -> str:
+def _chosen(choices: Iterable[NameChoice], name: str) -> str:
     """Return what was chosen for a name of the file; '' for nothing."""
-    return next((choice.slug for choice in choices if choice.name == slugify(text)), "")
+    return next((choice.slug for choice in choices if choice.name == name_key(name)), "")
 
 
 def _image(layout: Layout, field: str, text: str) -> str:
     """Return the first of some addresses of pictures."""
-    return ADDRESSES.split(text)[0].strip()
+    return ADDRESSES.split(as_typed(text))[0].strip(" ,;|")
 
 
 def _id(layout: Layout, field: str, text: str) -> str:
@@ -233,8 +233,11 @@ def _id(layout: Layout, field: str, text: str) -> str:
     return text.upper() if is_ulid(text.upper()) else ""
 
 
-Read = Callable[[Layout, str, str], Any]
-READ: dict[str, Read] = {
+def _as_it_is(layout: Layout, field: str, text: str) -> str:
+    return text
+
+
+READ: dict[str, Callable[[Layout, str, str], Any]] = {
     "id": _id,
     "title": lambda layout, field, text: as_typed(text),
     "brand": _brand,
@@ -242,10 +245,8 @@ READ: dict[str, Read] = {
     "currency": lambda layout, field, text: cells.currency(text) if text else "",
     "price": Layout.amount,
     "was_price": Layout.amount,
-    "voucher_code": lambda layout, field, text: text,
     "url": lambda layout, field, text: layout.link(text),
     "image_url": _image,
-    "description": lambda layout, field, text: text,
     "stock": lambda layout, field, text: cells.pieces(text, layout.decimal) if text else None,
     "published_at": Layout.time,
     "expires_at": Layout.time,

@@ -9,12 +9,13 @@ from markdownify import MarkdownConverter
 from dealsite.text.markdown import is_link
 
 MOST_CHARACTERS = 60_000  # a description and as much markup again, twice
+MOST_TAGS = 3_000  # tags in one another, and runs of spaces, cost as much as their number squared
+SPACES = re.compile(r"[ \t]{100,}")
 INLINE = re.compile(r"</(?:span|b|strong|i|em|u|s|a|code|font)>", re.IGNORECASE)
 BLOCKS = re.compile(r"</(?:p|div|ul|ol|li|h[1-6]|table|blockquote|pre)>|<(?:br|p) ?/?>", re.IGNORECASE)
 BOLD, NOT_BOLD = re.compile(r"font-weight:(?:bold|[6-9]00)"), re.compile(r"font-weight:(?:normal|[1-5]00)")
 ITALIC = re.compile(r"font-style:italic")
 BLANK_LINES = re.compile(r"\n\s*\n")
-SPACE_AT_END = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
 def to_markdown(text: str) -> str:
@@ -23,8 +24,9 @@ def to_markdown(text: str) -> str:
     Where only words are marked, line ends and Markdown count as well.
     """
     has_blocks = BLOCKS.search(text)
-    if len(text) > MOST_CHARACTERS or not (has_blocks or INLINE.search(text)):
+    if len(text) > MOST_CHARACTERS or text.count("<") > MOST_TAGS or not (has_blocks or INLINE.search(text)):
         return text
+    text = SPACES.sub(" " * 100, text)
     parts = [text] if has_blocks else BLANK_LINES.split(text)
     is_html = bool(has_blocks)
     converter = MarkdownConverter(
@@ -38,7 +40,7 @@ def to_markdown(text: str) -> str:
         converted = "\n\n".join(converter.convert_soup(_soup(part)) for part in parts)
     except RecursionError:  # of thousands of tags in one another
         return text
-    return SPACE_AT_END.sub("", converted).strip()
+    return "\n".join(line.rstrip(" \t") for line in converted.split("\n")).strip()
 
 
 def _soup(text: str) -> BeautifulSoup:

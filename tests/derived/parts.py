@@ -19,6 +19,7 @@ from dealsite.data.entities.chart import ROOMS
 from dealsite.data.entities.entity import Entity, pattern
 from dealsite.data.table.access_patterns import ACCESS_PATTERNS
 from dealsite.data.table.key_templates import Entry, Pieces
+from dealsite.imports.known_formats import KNOWN_FORMATS
 from dealsite.metrics import chart as metrics_chart
 from dealsite.setting_chart import SECTIONS
 from tests.data.entities.examples import EXAMPLES as ENTITY_EXAMPLES
@@ -369,6 +370,22 @@ def _line(entry: Entry) -> str:
     return f"{entry.index} `{entry.partition}`{sort}".strip()
 
 
+# Imports
+
+
+def file_formats() -> Lines:
+    """Yield which column of each known format a deal's fields are of."""
+    fields = ("title", "brand", "category", "price", "was_price", "url")
+    rows = []
+    for one in KNOWN_FORMATS:
+        columns = {field: ", else ".join(slugs.split()) for field, slugs in one.columns.items()}
+        if one.page:
+            columns["url"] += f", as `{one.page.format('…')}` of the shop"
+        others = "; ".join(f"{field}: {columns[field]}" for field in columns if field not in fields)
+        rows.append((one.name, *(columns.get(field, "") for field in fields), others))
+    yield from table(f"file of | {' | '.join(fields)} | others", rows)
+
+
 PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "questions": questions,
     "pages": pages,
@@ -386,6 +403,7 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "partitions": partitions,
     "notices": notices,
     "sizes": sizes.lines,
+    "file formats": file_formats,
     **{model.name: seeds(model) for model in MODELS},
     **{
         f"table {part}": partial(table_part, part)

@@ -13,7 +13,7 @@ from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.ids import iso
 from dealsite.imports import cells, csv_files, layout, rows
 from dealsite.imports.cells import COMMA, DAY_FIRST, MONTH_FIRST, POINT, Unreadable
-from dealsite.imports.csv_files import CsvFormat
+from dealsite.imports.csv_files import CsvFormat, Record
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.imports.rows import NewDeal, Remark
 from tests.imports.builders import as_new
@@ -198,6 +198,26 @@ def test_columns_are_guessed_by_their_first_cells_as_well():
     assert layout.guess_columns(["Name", "Column 2", "Column 3"], [[row[0], *row[7:9]] for row in rows]) == [
         "title", "price", "image_url",
     ]  # fmt: skip
+
+
+def test_an_only_price_that_is_called_the_one_before_stays_that():
+    assert layout.guess_columns(["Title", "Was-price", "Id"]) == ["title", "was_price", "id"]
+
+
+def test_no_cell_holds_up_an_import(subtests):
+    """Each took minutes or hours as a pattern that is tried again from every letter."""
+    for cell in (
+        "a" * 100_000,
+        " " * 100_000 + "x",
+        "x" + " ," * 50_000 + "x",
+        "https://a.example/" + "." * 100_000,
+    ):
+        with subtests.test(cell=cell[:10]):
+            assert layout.guess_columns(["?"], [[cell]])
+            titles = ("Title", "Category", "Image", "Price", "Publish at", "Link")
+            chosen = layout.guessed(titles, [], zone="UTC", moment=NOW)
+            made = as_new(rows.check([Record(1, list(titles)), Record(2, [cell] * len(titles))], chosen))
+            assert [one.line for one in made]
 
 
 def test_a_layout_is_stored_and_read_again():

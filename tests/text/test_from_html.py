@@ -5,7 +5,7 @@ import time
 import pytest
 
 from dealsite.text import markdown
-from dealsite.text.from_html import MOST_CHARACTERS, to_markdown
+from dealsite.text.from_html import MOST_CHARACTERS, MOST_TAGS, to_markdown
 
 DOCUMENT = (
     '<b style="font-weight:normal"><p><span style="font-weight:700">Bold </span>'
@@ -52,8 +52,11 @@ def test_no_html_takes_long(subtests):
         "<table><tr><td></p>",
         "<!--</p>",
         "&</p>",
+        "<a href=x>",
+        "<p>a" + " " * 50_000,
     ]:
         with subtests.test(piece):
             start = time.process_time()
             to_markdown(piece * (MOST_CHARACTERS // len(piece)))
+            to_markdown(piece * min(MOST_CHARACTERS // len(piece), MOST_TAGS // max(1, piece.count("<"))))
             assert time.process_time() - start < 3

@@ -17,15 +17,8 @@ from dealsite.data.table.writes import Put
 
 MOST = 200  # deals and drafts of one link that are looked at, the newest
 AT_ONCE = 8
-FROM_WHERE = (
-    "gclid",
-    "dclid",
-    "fbclid",
-    "msclkid",
-    "mc_cid",
-    "mc_eid",
-    "_ga",
-)  # tell shops where a visitor is from
+# What tells shops where a visitor is from.
+FROM_WHERE = ("gclid", "dclid", "fbclid", "msclkid", "mc_cid", "mc_eid", "_ga")
 PORTS = {"http": 80, "https": 443}
 
 
@@ -43,9 +36,8 @@ def same_link(link: str) -> str:
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
         if not name.lower().startswith("utm_") and name.lower() not in FROM_WHERE
     )
-    place = (
-        parts.fragment if parts.fragment.startswith(("/", "!")) else ""
-    )  # of pages that are made in the browser
+    is_page = parts.fragment.startswith(("/", "!"))  # one that is made in the browser
+    place = parts.fragment if is_page else ""
     return (
         f"{host}{f':{port}' if port and port != PORTS.get(parts.scheme) else ''}"
         f"{quote(unquote(parts.path)).rstrip('/')}?{urlencode(asked)}#{place}"
@@ -59,8 +51,9 @@ def is_of_many(link: str) -> bool:
 
 def write(target_id: str, content: DealContent) -> list[Put]:
     """Return the write that lets a deal or draft be found by its link, if it has one."""
-    key = keys.deal_by(same_link(content.link), target_id)
-    return [Put(key=key, item=DEAL_BY.item({"id": target_id}))] if content.link else []
+    if not content.link:
+        return []
+    return [Put(key=keys.deal_by(same_link(content.link), target_id), item=DEAL_BY.item({"id": target_id}))]
 
 
 @access_pattern("deals and drafts that have, or had, a link", "1 query")

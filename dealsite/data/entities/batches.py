@@ -38,7 +38,9 @@ SOURCE_FILE: Shape = {
 }
 
 MAX_CHOICES = 300
-CHOICE = Map({"name": Slug(about="in the file"), "slug": Slug(about="of the site's own")})
+CHOICE = Map(
+    {"name": Text(most=TITLE_CHARACTERS, about="in the file"), "slug": Slug(about="of the site's own")}
+)
 
 LAYOUT: Shape = {
     "titles": ListOf(CELL, least=1, most=MAX_COLUMNS),

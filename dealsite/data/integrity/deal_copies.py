@@ -116,7 +116,7 @@ def _as_written(deal: Item) -> Check:
 
 
 class KnownByLink:
-    """Keeps of each deal and draft what it is known by, until it has seen that."""
+    """Keeps what deals and drafts should be known by, and what they are."""
 
     def __init__(self) -> None:
         self.owners: dict[keys.Key, Item] = {}
@@ -127,16 +127,14 @@ class KnownByLink:
             self.there.add(key_of(item))
         elif item["type"] in TARGETS and item.get("link"):
             key = keys.deal_by(known_by.same_link(item["link"]), item["id"])
-            self.owners[key] = kept(item, "type", "id", "link", "version")
+            self.owners[key] = kept(item, "type", "id", "link")
 
     def problems(self) -> Iterator[Problem]:
-        for key, owner in self.owners.items():
-            if key not in self.there:
-                put = Put(key=key, item=DEAL_BY.item({"id": owner["id"]}))
-                unchanged = Check(key=TARGETS[owner["type"]](owner["id"]), when=as_seen(owner, ["link"]))
-                yield Problem(
-                    key, f"{owner['type']} {owner['id']} is not found by its link.", (put, unchanged)
-                )
+        for key in self.owners.keys() - self.there:
+            kind, target = self.owners[key]["type"], self.owners[key]["id"]
+            put = Put(key=key, item=DEAL_BY.item({"id": target}))
+            unchanged = Check(key=TARGETS[kind](target), when=as_seen(self.owners[key], ["link"]))
+            yield Problem(key, f"{kind} {target} is not found by its link.", (put, unchanged))
 
 
 class Featured:

@@ -236,6 +236,18 @@ def test_categories_and_brands_of_a_file_are_mapped_once_and_remembered(editor):
     assert (one.totals["brands"], one.categories) == (0, [])
 
 
+def test_whatever_a_category_is_called_it_can_be_mapped(editor):
+    names = ["???", "→ Neu", "ß" * 300, "C++"]
+    rows = "".join(f"l{n},Lamp {n},Nordlicht,{name},1,\n" for n, name in enumerate(names))
+    address = upload_file(editor, SHOPIFY.partition("lamp,")[0] + rows)
+    one = check(editor, address).context["one"]
+    assert {category["name"] for category in one.categories} == set(names)
+    sent = {f"category_{n}": "home-furniture" for n in range(len(names))}
+    assert editor.post(address, {"do": "names", "version": one.version, **sent}).status_code == 302
+    work()
+    assert editor.get(address).context["one"].categories == []
+
+
 def test_defaults_stand_in_for_columns_that_are_missing(editor):
     address = upload_file(editor)
     check(
