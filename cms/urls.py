@@ -35,7 +35,7 @@ from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
 from cms.people import audit, limits, security, users
 from cms.shared import pictures
-from cms.taxonomy import named_brands, taxonomy
+from cms.taxonomy import brand_merges, named_brands, taxonomy
 
 urlpatterns = [
     path("", overview.overview, name="cms_home"),
@@ -113,6 +113,9 @@ urlpatterns = [
     path("brands/new/", taxonomy.new_brand, name="cms_new_brand"),
     path("brands/names/", named_brands.brand_names, name="cms_brand_names"),
     path("brands/<str:slug>/", taxonomy.brand, name="cms_brand"),
+    path("brands/<str:slug>/merge/", brand_merges.merge_brand, name="cms_merge_brand"),
+    path("brands/<str:slug>/merge/start/", brand_merges.start_merge, name="cms_start_merge"),
+    path("brands/<str:slug>/merge/undo/", brand_merges.undo_merge, name="cms_undo_merge"),
     path("categories/", taxonomy.category_list, name="cms_categories"),
     path("categories/<str:slug>/", taxonomy.category, name="cms_category"),
     path("featured/", featured.featured_pages, name="cms_featured"),

@@ -17,9 +17,9 @@ from cms.lists.deal_list import query
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
-from dealsite.data.catalogue.brands import BrandName
+from dealsite.data.catalogue.brands import Brand, BrandName
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.categories import Kind, Stored
+from dealsite.data.catalogue.categories import Entry, Kind, Stored
 from dealsite.data.catalogue.display_names import NameCache, brand_names, category_names
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Invalid, Text, Unavailable, VersionConflict
@@ -64,6 +64,8 @@ class TextsPage(Generic[Stored]):
         """Show the form, or change what it says."""
         if request.method != "POST":
             stored = self.data.get_with_counts(slug)
+            if _is_merged(stored):
+                return redirect("cms_merge_brand", slug)
             return self.show(request, self.form.opened(typed_texts(stored), stored.version), slug, stored)
         form = self.form.posted(request.POST, request.FILES)
         known: Stored | None = None
@@ -81,6 +83,8 @@ class TextsPage(Generic[Stored]):
             return self.show(request, form, slug, known, trouble=str(error), status=503)
 
     def _change(self, request: EditorRequest, form: BrandForm, stored: Stored) -> HttpResponse:
+        if _is_merged(stored):
+            return redirect("cms_merge_brand", stored.slug)
         if form.chooses:
             form.take(typed_texts(stored))
         if not form.is_valid():
@@ -108,6 +112,10 @@ class TextsPage(Generic[Stored]):
         page = {"kind": self.kind, "form": form, "entry": stored, "slug": slug, "trouble": trouble}
         page["name"] = category_names.names().get(slug, "")
         return render(request, f"cms/taxonomy/{self.kind}.html", page, status=status)
+
+
+def _is_merged(stored: Entry) -> bool:
+    return isinstance(stored, Brand) and bool(stored.merged_into)
 
 
 BRAND_PAGE = TextsPage(

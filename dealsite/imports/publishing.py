@@ -71,7 +71,9 @@ def _actions_of_deals(batch: list[NewDeal]) -> int:
 
 DEALS = Target(deals_there, lambda new, **options: publishing.publish_many(new, **options), _actions_of_deals)
 DRAFTS = Target(
-    drafts_there, lambda new, **options: drafts.create_many(new, **options), lambda batch: 2 * len(batch) + 1
+    drafts_there,
+    lambda new, **options: drafts.create_many(new, **options),
+    lambda batch: 2 * len(batch) + len({new.content.brand for new in batch}) + 1,
 )
 
 
@@ -197,7 +199,7 @@ class Import:
                 self._publish(rest, tries + 1)
             else:
                 self._reject_all(rest, _("It could not be stored."))
-        except publishing.BrandChanged as error:
+        except brands.BrandChanged as error:
             self._brands |= brands.get_many({new.content.brand for new in batch})
             if tries < TOO_MANY_TRIES:
                 self._publish(batch, tries + 1)

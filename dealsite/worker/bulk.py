@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from dealsite.data.catalogue.deal.publishing import BrandChanged
+from dealsite.data.catalogue.brands import BrandChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult, BulkTarget, Chunk

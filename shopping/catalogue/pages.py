@@ -79,6 +79,8 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
         found, page = feeds.brand_page(slug, now=now, **_place(request))
     except NotFound:
         return to_brand_named("brand", slug)
+    if found.merged_into:
+        return redirect("brand", found.merged_into, permanent=True)
     context = _of_target(request, "brand", found) | {"page": page, "now": now}
     context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
     context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}

@@ -6,8 +6,8 @@ from functools import partial
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, drafts
+from dealsite.data.catalogue.brands import BrandChanged, check_brand
 from dealsite.data.catalogue.cards import page_key
-from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand
 from dealsite.data.catalogue.deals import deal_from_items, deal_write
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item

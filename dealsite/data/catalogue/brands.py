@@ -30,7 +30,7 @@ from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug, slugify
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, NotFound
+from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Check, Update, Write, absent, either, equals, missing
 
@@ -65,10 +65,16 @@ class RenamePayload:
     brand: str
 
 
-class Brand(Entry):
-    """A brand as its page shows it."""
+class BrandChanged(Conflict):
+    """The brand was renamed, merged or is gone since it was read."""
 
-    __slots__ = ()
+
+@dataclass(frozen=True, slots=True)
+class Brand(Entry):
+    """A brand as its page shows it; one that was merged says into which, and which jobs move its deals and drafts."""
+
+    merged_into: str = ""
+    merge_jobs: tuple[str, ...] = ()
 
 
 @access_pattern("create a brand and list it", "1 transaction")
@@ -163,28 +169,46 @@ def _alias_writes(some: Iterable[str], slug: str) -> Iterator[Write]:
     """Yield the writes by which some names find a brand, unless they find another; AlreadyExists then."""
     for alias in sorted(some):
         yield alias_write(alias, slug)
-        yield Check(key=keys.brand(alias), when=(absent(),), otherwise=AlreadyExists())
+        is_free = (either(absent(), equals("merged_into", slug)),)
+        yield Check(key=keys.brand(alias), when=is_free, otherwise=AlreadyExists())
+
+
+def check_brand(brand: Brand) -> Check:
+    """Return the check that a brand still has the name that it was read with, and was not merged."""
+    return Check(
+        key=keys.brand(brand.slug),
+        when=(equals("name", brand.name), missing("merged_into")),
+        otherwise=BrandChanged(gettext_lazy("The brand was renamed meanwhile. Please try again.")),
+    )
 
 
 @access_pattern("one brand", "1 get")
 def get(slug: str) -> Brand:
-    """Return a brand, or raise NotFound."""
-    return _found(from_items(table.get(_key(slug)), None))
+    """Return a brand, or the one that it was merged into, or raise NotFound. 1 get, 1 more for each merge."""
+    brand = _found(from_items(table.get(_key(slug)), None))
+    return get(brand.merged_into) if brand.merged_into else brand
 
 
 @access_pattern("one brand with its counters", "1 batch get")
 def get_with_counts(slug: str) -> Brand:
-    """Return a brand with its counters, or raise NotFound."""
+    """Return a brand with its counters, itself if it was merged, or raise NotFound."""
     items = table.batch_get([_key(slug), keys.brand_counts(slug)])
     return _found(from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug))))
 
 
 @access_pattern("several brands", "1 batch get")
 def get_many(slugs: Iterable[str]) -> dict[str, Brand]:
-    """Return those of some brands that exist, by slug. 1 batch get for each 100."""
+    """Return those of some brands that exist, by slug; for one that was merged, what it was merged into.
+
+    1 batch get for each 100, and 1 more for each step of merges.
+    """
     items = table.batch_get(_key(slug) for slug in slugs)
-    found = (from_items(item, None) for item in items.values())
-    return {brand.slug: brand for brand in found if brand}
+    found = {brand.slug: brand for item in items.values() if (brand := from_items(item, None))}
+    if not (merged := {slug: one.merged_into for slug, one in found.items() if one.merged_into}):
+        return found
+    into = get_many(set(merged.values()))
+    there = {slug: one for slug, one in found.items() if slug not in merged}
+    return there | {slug: into[target] for slug, target in merged.items() if target in into}
 
 
 @access_pattern("several brands by their names", "1 batch get")
@@ -273,7 +297,7 @@ def edit(
     new = replace(brand, name=name, also=others, description=description, logo=logo)
     key = keys.brand(brand.slug)
     try:
-        return edit_entry("brand", key, brand, new, by=by, now=now, get=get, also=name_writes)
+        return edit_entry("brand", key, brand, new, by=by, now=now, get=get_with_counts, also=name_writes)
     except AlreadyExists:
         refuse_names_of_others(new, _named_as(new))
         raise

@@ -43,7 +43,7 @@ class NameCache:
             return self._look_up()
         slugs = list(slugs)
         known = self._look_up(*slugs) if slugs else {}
-        return {slug: known.get(slug, slug) for slug in slugs}
+        return {slug: known.get(slug) or known.get(self.others.get(slug, ""), slug) for slug in slugs}
 
     def find(self, text: str) -> str:
         """Return the slug of what has or had a name; '' where nothing has it, or no name was ever read."""

@@ -4,7 +4,7 @@ What was there before a change is kept; a deleted one goes to the trash, and com
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, known_by
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item, noted, noted_many, text_problems
 from dealsite.data.editing import trash_record, versions
@@ -25,6 +25,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.data.table.writes import (
+    Check,
     Condition,
     Delete,
     Put,
@@ -143,16 +144,18 @@ def published_write(draft: Draft, deal_id: str) -> Put:
     )
 
 
-def reopen_write(pointer: Draft, content: DealContent, card: DealCard, *, by: str, now: datetime) -> Put:
-    """Return the write that makes a published draft one to be worked on again, with what its deal holds."""
-    brand = Brand(card.brand, card.brand_name)
-    token = new_ulid(now)
-    return Put(
+def reopen_writes(
+    pointer: Draft, content: DealContent, brand: Brand, *, deal_id: str, by: str, now: datetime
+) -> tuple[Put, Check]:
+    """Return the writes that make a published draft one to be worked on again, with what its deal holds."""
+    content, token = replace(content, brand=brand.slug), new_ulid(now)
+    put = Put(
         key=keys.draft(pointer.id),
         item=draft_item(pointer.id, content, brand, pointer.version + 1, token, pointer.created_by, by, now),
-        when=(*at_version(pointer.version), equals("published_as", card.id)),
+        when=(*at_version(pointer.version), equals("published_as", deal_id)),
         otherwise=VersionConflict(gettext_lazy("This draft was changed meanwhile.")),
     )
+    return put, check_brand(brand)
 
 
 def moved_write(draft_id: str, deal_id: str) -> Update:
@@ -171,7 +174,7 @@ __all__ = [
     "get_many",
     "moved_write",
     "published_write",
-    "reopen_write",
+    "reopen_writes",
     "restore",
     "save",
 ]
@@ -192,38 +195,59 @@ def create(
     `autosave`: the token of a saving by itself, '' for a button.
     """
     _refuse_problems(content)
-    since = now if autosave else None
-    item = draft_item(
-        draft_id, content, brand, 1, autosave or new_ulid(now), by, by, now, autosaved_since=since
-    )
-    try:
-        table.transact(
-            [
-                Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
-                *known_by.write(draft_id, content),
-                noted("draft", draft_id, "started", by=by, now=now, new=content),
-            ]
-        )
-    except AlreadyExists:
-        return get(draft_id)
-    return draft_from_item(item)
+    since, token = (now if autosave else None), autosave or new_ulid(now)
+
+    def attempt(content: DealContent, brand: Brand | None) -> Draft:
+        item = draft_item(draft_id, content, brand, 1, token, by, by, now, autosaved_since=since)
+        try:
+            table.transact(
+                [
+                    Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
+                    *known_by.write(draft_id, content),
+                    noted("draft", draft_id, "started", by=by, now=now, new=content),
+                    *([check_brand(brand)] if brand else []),
+                ]
+            )
+        except AlreadyExists:
+            return get(draft_id)
+        return draft_from_item(item)
+
+    return _of_brand(brand, content, attempt)
+
+
+def _of_brand(
+    brand: Brand | None, content: DealContent, attempt: Callable[[DealContent, Brand | None], Draft]
+) -> Draft:
+    """Write a draft of a brand, once more where that was renamed or merged meanwhile."""
+
+    def once() -> Draft:
+        nonlocal brand
+        try:
+            return attempt(replace(content, brand=brand.slug) if brand else content, brand)
+        except BrandChanged:
+            brand = brand and brands.get(brand.slug)
+            raise
+
+    return table.retrying(once, on=BrandChanged)
 
 
 @access_pattern("store several drafts at once", "1 transaction")
 def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: datetime) -> None:
     """Store several new drafts, all or none.
 
-    Meant for imports: `new` holds (draft id, content, brand), 49 at most. AlreadyExists if one of them is
-    there.
+    Meant for imports: `new` holds (draft id, content, brand), 30 at most. AlreadyExists if one of them is
+    there, BrandChanged if a brand was renamed meanwhile.
     """
     puts = []
     for draft_id, content, brand in new:
         _refuse_problems(content)
+        content = replace(content, brand=brand.slug) if brand else content
         item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
         puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
         puts += known_by.write(draft_id, content)
     entry = noted_many("draft", "started", new, by=by, now=now)
-    table.transact([*puts, entry])
+    checks = [check_brand(brand) for brand in {brand.slug: brand for _, _, brand in new if brand}.values()]
+    table.transact([*puts, entry, *checks])
 
 
 @access_pattern("change a draft, keep what it was", "1 transaction")
@@ -247,23 +271,28 @@ def save(
     token = autosave or new_ulid(now)
     goes_on = bool(autosave) and draft.goes_on(by, now)
     since = (draft.autosaved_since if goes_on else now) if autosave else None
-    item = draft_item(
-        draft.id, content, brand, version + 1, token, draft.created_by, by, now, autosaved_since=since
-    )
     key, when = keys.draft(draft.id), unpublished_at(version)
-    put = Put(key=key, item=item, when=when, otherwise=VersionConflict())
     note, old = audit_context.note, draft.content
-    entry = noted("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
     kept = versions.keep_writes(draft.id, as_version(draft))
     named = known_by.write(draft.id, content) if content.link != draft.content.link else []
-    try:
-        table.transact([put, *([] if goes_on else [entry, *kept]), *named, *audit_context.writes])
-    except VersionConflict as conflict:
-        current = get(draft.id)
-        if current.last_edit != token:
-            conflict.current = current
-            raise
-    return draft_from_item(item)
+
+    def attempt(content: DealContent, brand: Brand | None) -> Draft:
+        item = draft_item(
+            draft.id, content, brand, version + 1, token, draft.created_by, by, now, autosaved_since=since
+        )
+        put = Put(key=key, item=item, when=when, otherwise=VersionConflict())
+        entry = noted("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
+        writes = [put, *([] if goes_on else [entry, *kept]), *named, *audit_context.writes]
+        try:
+            table.transact([*writes, *([check_brand(brand)] if brand else [])])
+        except VersionConflict as conflict:
+            current = get(draft.id)
+            if current.last_edit != token:
+                conflict.current = current
+                raise
+        return draft_from_item(item)
+
+    return _of_brand(brand, content, attempt)
 
 
 @access_pattern("move a draft to the trash", "1 get + 1 transaction")
@@ -315,9 +344,12 @@ def restore(
         if isinstance(found, Draft):
             return found
         kept = dict(found.kept or {})
-        card = kept["card"]
+        card, checks = kept["card"], list[Check]()
         with contextlib.suppress(NotFound):  # a draft may name a brand that does not exist any more
-            card |= {"brand_name": brands.get(card["brand"]).name} if card.get("brand") else {}
+            if card.get("brand"):
+                brand = brands.get(card["brand"])
+                card |= {"brand": brand.slug, "brand_name": brand.name}
+                checks.append(check_brand(brand))
         changed = kept | {
             "card": card,
             "version": kept["version"] + 1,
@@ -330,10 +362,10 @@ def restore(
         taken, note = AlreadyExists(BACK_ALREADY), audit_context.note
         put = Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=taken)
         entry = noted("draft", draft_id, "restored", by=by, now=now, new=draft.content, note=note)
-        table.transact([trash_record.take_write(found), put, entry, *audit_context.writes])
+        table.transact([trash_record.take_write(found), put, entry, *audit_context.writes, *checks])
         return draft
 
-    return table.retrying(attempt)
+    return table.retrying(attempt, on=(BrandChanged, VersionConflict))
 
 
 def as_version(draft: Draft) -> Version:

@@ -12,7 +12,8 @@ belongs to its worker: nothing is changed twice, and nothing after the job was p
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -62,7 +63,10 @@ class BulkChange:
 
 @dataclass(frozen=True, slots=True)
 class BulkPayload:
-    """What a job of this kind stores: the change, who ordered it and when, of which deals, or which job it undoes."""
+    """What a job of this kind stores: the change, who ordered it and when, of which deals, or which job it undoes.
+
+    `merges`: the slug of the brand whose merge it is part of, which is undone as a whole.
+    """
 
     kind: str
     action: str
@@ -72,6 +76,7 @@ class BulkPayload:
     total: int
     matching: DealFilter | None = None
     undoes: str | None = None
+    merges: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +139,13 @@ class Bulk:
 
     def may_be_undone(self, now: datetime) -> bool:
         """Tell whether what it did can be taken back: it has ended, it did something, and nobody undid it before."""
-        if self.order.undoes or self.undone_by or now >= time_of(self.job.id) + KEPT:
+        if self.order.undoes or self.order.merges or self.undone_by or now >= time_of(self.job.id) + KEPT:
             return False
-        return self.job.state in ("done", "cancelled", "failed") and self.changed > 0
+        return self.is_over and self.changed > 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.job.state in ("done", "cancelled", "failed")
 
 
 @access_pattern("one bulk change", "1 get")
@@ -189,7 +198,7 @@ def start(
         some = tuple(targets[first : first + CHUNK])
         writes.append(chunk_put(job_id, Chunk(first // CHUNK + 1, some, now, after)))
     payload = BulkPayload(kind, action, value, by, asked_at, total or len(targets), matching)
-    _order(BULK_CHANGE, payload, job_id, now, writes)
+    _transact([order_write(BULK_CHANGE, payload, job_id=job_id, due=now), *writes])
 
 
 @access_pattern("order that a bulk change be undone", "1 get + 1 transaction")
@@ -205,26 +214,33 @@ def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
         raise Conflict(gettext_lazy("This was undone already."))
     if not bulk.may_be_undone(now):
         raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
-    change = bulk.change
-    payload = BulkPayload(change.kind, change.action, change.value, by, now, bulk.changed, undoes=job_id)
+    _transact(undo_writes(bulk, undo_id=undo_id, by=by, now=now))
+
+
+def undo_writes(bulk: Bulk, *, undo_id: str, by: str, now: datetime) -> list[Write]:
+    """Return the writes that order that a change be taken back; DoneBefore, or Conflict where it was or goes on."""
+    payload = replace(bulk.order, by=by, asked_at=now, total=bulk.changed, matching=None, undoes=bulk.job.id)
     given_up: dict[Path, Any] = {"state": "cancelled", ("card", "state"): "cancelled"}  # none tries it again
     mark = Update(
-        key=keys.job(job_id),
+        key=keys.job(bulk.job.id),
         set={"undone_by": undo_id} | (given_up if bulk.job.state == "failed" else {}),
         when=(missing("undone_by"), equals("state", bulk.job.state)),
         otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
     )
-    entry = audit.entry_write(by=by, kind="job", subject=job_id, what="undone", now=now, note=undo_id)
-    _order(BULK_UNDO, payload, undo_id, now, [mark, entry])
+    entry = audit.entry_write(by=by, kind="job", subject=bulk.job.id, what="undone", now=now, note=undo_id)
+    return [order_write(BULK_UNDO, payload, job_id=undo_id, due=now), mark, entry]
 
 
-def _order(kind: str, payload: BulkPayload, job_id: str, now: datetime, writes: list[Write]) -> None:
-    put = job_write(kind, payload, job_id=job_id, due=now)
+def order_write(kind: str, payload: BulkPayload, *, job_id: str, due: datetime) -> Put:
+    """Return the write that orders a change or an undo; DoneBefore if it was."""
+    put = job_write(kind, payload, job_id=job_id, due=due)
     item = put.item | {"progress": to_item(BulkProgress(payload.total))}
-    try:
-        table.transact([Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore()), *writes])
-    except DoneBefore:
-        return
+    return Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore())
+
+
+def _transact(writes: list[Write]) -> None:
+    with suppress(DoneBefore):
+        table.transact(writes)
 
 
 def chunk_put(job_id: str, new: Chunk) -> Put:

@@ -52,6 +52,15 @@ BRAND = Entity(
         "version": Whole(least=1, about="counts its edits"),
         "created_at": Time(),
         **edited(),
+        "merged_into": Slug(
+            optional=True, refers="Brand", about="the brand that its names and deals went to"
+        ),
+        "merge_jobs": ListOf(
+            Ulid(),
+            most=2,
+            optional=True,
+            about="what moves deals, and drafts, of its last merge, or of the undo",
+        ),
     },
     is_root=True,
 )

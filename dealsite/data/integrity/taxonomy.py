@@ -38,11 +38,15 @@ class BrandNames:
         self.listed_owners: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> that slug -> brand
         self.in_cards: dict[tuple[str, str], list[Item]] = defaultdict(list)  # (slug, name) -> deals, drafts
         self.being_renamed: set[str] = set()
+        self.merged: dict[str, str] = {}  # slug -> the brand that it was merged into
 
     def see(self, item: Item) -> None:
         match item.get("type"):
             case "Brand":
                 self.brands[item["slug"]], self.versions[item["slug"]] = item["name"], item["version"]
+                if into := item.get("merged_into"):
+                    self.merged[item["slug"]] = into
+                    return
                 for alias in aliases(item["slug"], (item["name"], *item.get("also", ()))):
                     self.owners[alias].append(item["slug"])
             case "BrandLetter":
@@ -59,6 +63,9 @@ class BrandNames:
 
     def problems(self) -> Iterator[Problem]:
         for slug, name in self.brands.items():
+            if slug in self.merged:
+                yield from self._merge_problems(slug)
+                continue
             listed = self.listed[slug[0]].get(slug)
             if listed != name:
                 what = f"The brand {slug} is listed as {listed!r}, and is called {name!r}."
@@ -66,8 +73,8 @@ class BrandNames:
                 yield Problem(keys.brand_letter(slug[0]), what, repairs)
         for letter, names in self.listed.items():
             for slug in names:
-                if slug not in self.brands:
-                    yield _stray_name(letter, slug, Check(key=keys.brand(slug), when=(absent(),)))
+                if slug not in self.brands or slug in self.merged:
+                    yield _stray_name(letter, slug, self._unchanged(slug))
                 elif slug[0] != letter:
                     yield _stray_name(letter, slug)
         yield from self._alias_problems()
@@ -75,10 +82,21 @@ class BrandNames:
             if self.brands.get(slug) != name and slug not in self.being_renamed:
                 yield from self._card_problems(slug, name, deals)
 
+    def _merge_problems(self, slug: str) -> Iterator[Problem]:
+        """Yield what is wrong with where a brand was merged into; References say where nothing is there."""
+        into, seen = self.merged[slug], {slug}
+        while into in self.merged and into not in seen:
+            seen.add(into)
+            into = self.merged[into]
+        if into in seen:
+            what = f"The brand {slug!r} was merged in a circle."
+            part = Update(key=keys.brand(slug), remove=["merged_into"], when=at_version(self.versions[slug]))
+            yield Problem(keys.brand(slug), what, (part,))
+
     def _alias_problems(self) -> Iterator[Problem]:
         for alias, (slug, *others) in self.owners.items():
             listed, key = self.listed_owners[alias[0]].get(alias), keys.brand_letter(alias[0])
-            if twins := [alias] if alias in self.brands else others:
+            if twins := [alias] if alias in self.brands.keys() - self.merged.keys() else others:
                 what = f"The brands {slug!r} and {twins[0]!r} have one name. Rename one of them."
                 yield Problem(keys.brand(slug), what)
             elif listed != slug:

@@ -40,6 +40,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "also": ["Northern Light"],
         "created_at": PUBLISHED,
         **TEXTS,
+        "merged_into": "vela",
+        "merge_jobs": [EDIT],
     },
     "BrandCounts": {
         "PK": "BRAND#nordlicht",

@@ -357,6 +357,21 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.brand_letter("n"),
         "'morning-glow' finds the brand 'aurora' here",
     ),
+    "a brand that was merged into itself": (
+        change(keys.brand("aurora"), merged_into="aurora"),
+        keys.brand("aurora"),
+        "was merged in a circle",
+    ),
+    "a merged brand that is listed": (
+        change(keys.brand("aurora"), merged_into="nordlicht"),
+        keys.brand_letter("a"),
+        "none of this letter",
+    ),
+    "a brand merged into one that does not exist": (
+        change(keys.brand("aurora"), merged_into="ghost"),
+        keys.brand("aurora"),
+        "the Brand ghost, which does not exist",
+    ),
     "an old brand name in a draft": (
         change_in(keys.draft(DRAFT), ("card", "brand_name"), "Old"),
         keys.draft(DRAFT),

@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, buckets
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.cards import DealCard, remove_featured
 from dealsite.data.catalogue.content import noted
-from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, offer_item
+from dealsite.data.catalogue.deal.publishing import offer_item
 from dealsite.data.catalogue.deals import Deal, deal_from_items, get, stock_is
 from dealsite.data.editing import trash_record
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
@@ -120,7 +120,9 @@ def _restore_writes(found: TrashEntry, brand: Brand, *, by: str, now: datetime) 
     kept: Mapping[str, Any] = found.kept or {}
     stock = 0 if found.card.sold_out else None
     offer = found.offer or offer_item(found.id, found.card, stock)  # it may have lost its own
-    card = replace(DealCard.from_item(kept["card"]), brand_name=brand.name, sold_out=offer.get("stock") == 0)
+    offer = {**offer, "brand": brand.slug}
+    card = DealCard.from_item(kept["card"])
+    card = replace(card, brand=brand.slug, brand_name=brand.name, sold_out=offer.get("stock") == 0)
     values = {
         **{name: value for name, value in kept.items() if name != "featured_on"},
         "card": {name: value for name, value in kept["card"].items() if name != "sold_out"} | card.as_item(),

@@ -9,11 +9,11 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets, known_by, prices
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import renew_featured
 from dealsite.data.catalogue.content import DealContent, noted
-from dealsite.data.catalogue.deal.publishing import BrandChanged, check_brand, refuse_problems
+from dealsite.data.catalogue.deal.publishing import refuse_problems
 from dealsite.data.catalogue.deals import Deal, deal_write, get, stock_is
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
@@ -50,7 +50,7 @@ def edit(
     now: datetime,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> Deal:
-    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters.
+    """Change a deal, with its offer, featured cards and, if it moves, both sides' counters; it becomes one of `brand`.
 
     `deal` is as `get` gave it just now, `version` the one that the editor's form was made from.
     VersionConflict, with `current`, if somebody else edited it in between; NotFound if it was deleted. Stock
@@ -67,7 +67,8 @@ def edit(
             raise VersionConflict(current=deal)
         if deal.stock != counted and wanted.stock != counted:
             raise StockChanged(deal.stock)
-        content = replace(wanted, stock=deal.stock) if wanted.stock == counted else wanted
+        content = replace(wanted, brand=brand.slug)
+        content = replace(content, stock=deal.stock) if wanted.stock == counted else content
         try:
             table.transact(_edit_writes(deal, content, brand, token, by, now, audit_context=audit_context))
         except BrandChanged:

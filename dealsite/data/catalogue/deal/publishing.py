@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets, drafts, known_by, prices
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, noted, noted_many, problems
@@ -19,13 +19,9 @@ from dealsite.data.entities.deals import DEAL, OFFER
 from dealsite.data.people import announcements
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Invalid, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid, time_of
-from dealsite.data.table.writes import Check, Put, Write, absent, equals
-
-
-class BrandChanged(Conflict):
-    """The brand was renamed or is gone since it was read."""
+from dealsite.data.table.writes import Put, Write, absent
 
 
 @access_pattern("publish a deal with its offer", "1 transaction")
@@ -40,7 +36,7 @@ def publish(
     announce: bool = False,
     audit_context: AuditContext = NO_CONTEXT,
 ) -> Deal:
-    """Publish a deal at the time of its id, or schedule it if that time is to come.
+    """Publish a deal at the time of its id, or schedule it if that time is to come; of `brand`, whatever it names.
 
     With `announce`, all who watch its brand or category are told when it goes live. Repeating it is harmless:
     the deal that is there under this id is returned. With a draft, the draft ends as a pointer to the deal;
@@ -50,7 +46,8 @@ def publish(
     refuse_problems(content, time_of(deal_id))
 
     def attempt() -> Deal:
-        nonlocal brand
+        nonlocal brand, content
+        content = replace(content, brand=brand.slug)
         put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
         what, note = _what(deal_id, now), audit_context.note
         entry = noted("deal", deal_id, what, by=by, now=now, new=content, note=note)
@@ -83,6 +80,7 @@ def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now:
     """
     for deal_id, content, _ in new:
         refuse_problems(content, time_of(deal_id))
+    new = [(deal_id, replace(content, brand=brand.slug), brand) for deal_id, content, brand in new]
     writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
     entry = noted_many("deal", _what(new[0][0], now), new, by=by, now=now)
     buckets.transact([*writes, entry], arrive=[content.card(deal_id, "") for deal_id, content, _ in new])
@@ -153,15 +151,6 @@ def offer_item(deal_id: str, shown: DealContent | DealCard, stock: int | None) -
         "stock": stock,
     }
     return OFFER.item(values)
-
-
-def check_brand(brand: Brand) -> Check:
-    """Return the check that a brand still has the name that it was read with."""
-    return Check(
-        key=keys.brand(brand.slug),
-        when=(equals("name", brand.name),),
-        otherwise=BrandChanged(gettext_lazy("The brand was renamed meanwhile. Please try again.")),
-    )
 
 
 def refuse_problems(content: DealContent, live_at: datetime) -> None:

@@ -7,12 +7,11 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets, drafts, known_by, prices
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.brands import get as get_brand
 from dealsite.data.catalogue.cards import page_key, replace_featured
+from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal.publishing import (
-    BrandChanged,
-    check_brand,
     deal_writes,
     refuse_problems,
     written,
@@ -48,8 +47,9 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
     def attempt() -> Deal:
         nonlocal deal, brand
         places, waiting, kept = _places(deal)
-        put, *others = _reschedule_writes(deal, new_id, brand, places, waiting, by, now)
-        moved = written(put, deal.content)
+        content = replace(deal.content, brand=brand.slug)
+        put, *others = _reschedule_writes(deal, content, new_id, brand, places, waiting, by, now)
+        moved = written(put, content)
         try:
             writes = [put, *others, pending_edits.moved_write(deal, new_id, kept)]
             buckets.transact(writes, arrive=[moved.card], leave=deal.card)
@@ -74,6 +74,7 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
 
 def _reschedule_writes(
     deal: Deal,
+    content: DealContent,
     new_id: str,
     brand: Brand,
     places: dict[str, int],
@@ -81,7 +82,6 @@ def _reschedule_writes(
     by: str,
     now: datetime,
 ) -> tuple[Put, *tuple[Write, ...]]:
-    content = deal.content
     put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
     moved = {
         "featured_on": set(deal.featured_on),

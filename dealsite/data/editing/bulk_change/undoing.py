@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import drafts
+from dealsite.data.catalogue import brands, drafts
 from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
@@ -85,8 +85,9 @@ def take_back(
 def _withdraw(row: BulkResult, deal: Deal, note: Note, *, by: str, now: datetime) -> None:
     """Make a deal the draft again that it was published from; the deal goes to the trash."""
     pointer, context = drafts.get(row.id), note(row.after, "")
-    reopen = drafts.reopen_write(pointer, deal.content, deal.card, by=by, now=now)
-    context = replace(context, writes=(*context.writes, reopen))
+    brand = brands.get(deal.card.brand)
+    reopen = drafts.reopen_writes(pointer, deal.content, brand, deal_id=deal.id, by=by, now=now)
+    context = replace(context, writes=(*context.writes, *reopen))
     deleting.delete(deal, by=by, now=now, version=deal.version, audit_context=context)
 
 

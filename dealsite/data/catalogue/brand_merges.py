@@ -1,0 +1,183 @@
+"""Merging a brand into another: names and address move at once, deals and drafts by bulk changes; undone for a day.
+
+The merged brand stays as an item that says where it went, so whatever still names it, such as a version or what lies
+in the trash, finds the other. No transaction writes a deal to it any more (`brands.check_brand`).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.brand_renames import INDEX_LAG
+from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE, Brand, name_write
+from dealsite.data.catalogue.categories import entry_noted, names_after
+from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.editing import audit, bulk
+from dealsite.data.editing.bulk import Bulk, BulkPayload
+from dealsite.data.entities.taxonomy import BRAND_LETTER
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import BULK_CHANGE
+from dealsite.data.names import slugify
+from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.errors import AlreadyExists, Conflict, VersionConflict
+from dealsite.data.table.ids import iso, new_ulid, time_of
+from dealsite.data.table.writes import Update, Write, at_version, either, equals, missing
+
+UNDONE_FOR = timedelta(days=1)
+LISTS = {"deal": "all", "draft": "draft"}
+
+
+def names_together(brand: Brand, into: Brand) -> tuple[str, ...]:
+    """Return the other names of a brand once another is merged into it.
+
+    Conflict where the two cannot be merged, Invalid where there would be too many names.
+    """
+    if brand.slug == into.slug:
+        raise Conflict(gettext_lazy("A brand cannot be merged into itself."))
+    if brand.merged_into or into.merged_into:
+        raise Conflict(gettext_lazy("One of the two brands was merged meanwhile."))
+    return names_after(into, into.name, [*into.also, brand.name, *brand.also])[1]
+
+
+@access_pattern("merge a brand into another", "1 transaction")
+def merge(brand: Brand, into: Brand, *, by: str, now: datetime) -> None:
+    """Give a brand's names and address to another, and order that its deals and drafts move; again is harmless.
+
+    Conflict where one of the two is merged, or a merge or undo of one still moves deals, VersionConflict where one
+    changed since it was read, Invalid where there would be too many names. 1 batch get where one took part in a merge.
+    """
+    names = names_together(brand, into)
+    _refuse_unfinished(brand, into)
+    due, job_ids = now + INDEX_LAG, tuple(new_ulid(now) for _ in LISTS)
+    puts = list[Write]()
+    for job_id, (kind, state) in zip(job_ids, LISTS.items(), strict=True):
+        number = (brand.deals or 0) if kind == "deal" else 0
+        matching = DealFilter(state=state, brand=brand.slug)
+        order = BulkPayload(kind, bulk.BRAND, into.slug, by, due, number, matching, merges=brand.slug)
+        puts.append(bulk.order_write(BULK_CHANGE, order, job_id=job_id, due=due))
+    after = {"merged_into": into.slug}
+    noted = audit.entry_write(by=by, kind="brand", subject=brand.slug, what="merged", now=now, after=after)
+    gone = Update(key=keys.brand_letter(brand.slug[0]), remove=[f"{NAME_ATTRIBUTE}{brand.slug}"])
+    moved = _moved_names(brand, brand.slug, into.slug)
+    writes = [_changed(brand, job_ids, after, by=by, now=now), noted, gone, *moved, *puts]
+    try:
+        table.transact([*writes, *_renamed(into, names, job_ids, by=by, now=now)])
+    except VersionConflict:
+        current = brands.get_with_counts(brand.slug)
+        if current.merged_into != into.slug:
+            raise
+
+
+@access_pattern("undo the merge of a brand", "3 batch gets + 1 transaction")
+def undo(brand: Brand, *, by: str, now: datetime) -> None:
+    """Give a merged brand its names and address back, and order that what was moved moves back; again is harmless.
+
+    Conflict where that cannot be (any more), VersionConflict where one of the two changed since it was read.
+    """
+    if not brand.merged_into:
+        return
+    into, own = brands.get_with_counts(brand.merged_into), _own_slugs(brand)
+    if into.merged_into:
+        raise Conflict(_("%(name)s was merged meanwhile. Undo that first.") % {"name": into.name})
+    if slugify(into.name) in own:
+        raise Conflict(_("%(name)s has this brand's name now. Rename it first.") % {"name": into.name})
+    if not may_be_undone(brand, now):
+        raise Conflict(gettext_lazy("A merge can be undone for a day."))
+    _refuse_unfinished(brand, into)
+    changed = [one for one in moving(brand) if one.changed]
+    undo_ids = tuple(new_ulid(now) for _ in changed)
+    puts = [
+        write
+        for one, undo_id in zip(changed, undo_ids, strict=True)
+        for write in bulk.undo_writes(one, undo_id=undo_id, by=by, now=now)
+    ]
+    before = {"merged_into": into.slug}
+    noted = audit.entry_write(
+        by=by, kind="brand", subject=brand.slug, what="merge undone", now=now, before=before
+    )
+    back = _moved_names(brand, into.slug, brand.slug)
+    names = tuple(name for name in into.also if slugify(name) not in own)
+    writes = [_changed(brand, undo_ids, {"merged_into": None}, by=by, now=now), noted, *back, *puts]
+    listed = name_write(brand.slug, brand.name)
+    try:
+        table.transact([*writes, listed, *_renamed(into, names, undo_ids, by=by, now=now)])
+    except VersionConflict:
+        if brands.get_with_counts(brand.slug).merged_into:
+            raise
+
+
+def may_be_undone(brand: Brand, now: datetime) -> bool:
+    """Tell whether a brand was merged less than a day ago."""
+    return bool(brand.merged_into) and now < time_of(brand.merge_jobs[0]) + UNDONE_FOR
+
+
+@access_pattern("how far the last merge of a brand, or its undo, has come", "1 batch get")
+def moving(brand: Brand) -> list[Bulk]:
+    """Return the bulk changes of a brand's last merge or undo that are kept, of deals, then of drafts. 1 batch get."""
+    found = jobs.get_many(brand.merge_jobs)
+    return [bulk.of_job(found[one]) for one in brand.merge_jobs if one in found]
+
+
+def _own_slugs(brand: Brand) -> set[str]:
+    return {slugify(name) for name in (brand.name, *brand.also)}
+
+
+def _refuse_unfinished(*some: Brand) -> None:
+    """Raise Conflict while deals of a merge, or of an undo, of one of some brands are still being moved."""
+    ids = {job_id for brand in some for job_id in brand.merge_jobs}
+    if ids and not all(bulk.of_job(job).is_over for job in jobs.get_many(ids).values()):
+        raise Conflict(
+            gettext_lazy("Deals are still being moved for a merge of one of the two. Try again later.")
+        )
+
+
+def _changed(
+    brand: Brand, job_ids: Iterable[str], also: Mapping[str, object], *, by: str, now: datetime
+) -> Update:
+    """Return the write that changes a brand, unless it changed since it was read; VersionConflict then."""
+    changes = {
+        "version": brand.version + 1,
+        "last_edit": new_ulid(now),
+        "updated_at": iso(now),
+        "updated_by": by,
+        "merge_jobs": [*job_ids],
+        **also,
+    }
+    return Update(
+        key=keys.brand(brand.slug),
+        set={name: value for name, value in changes.items() if value not in (None, [])},
+        remove=[name for name, value in changes.items() if value in (None, [])],
+        when=at_version(brand.version),
+        otherwise=VersionConflict(),
+    )
+
+
+def _renamed(
+    into: Brand, names: tuple[str, ...], job_ids: Iterable[str], *, by: str, now: datetime
+) -> list[Write]:
+    """Return the writes that give the other brand its names, and note it."""
+    noted = entry_noted("brand", "changed", into, replace(into, also=names), by=by, now=now)
+    return [_changed(into, job_ids, {"also": [*names]}, by=by, now=now), noted]
+
+
+def _moved_names(brand: Brand, old: str, new: str) -> list[Write]:
+    """Return the writes by which a merged brand's names find another brand than before; AlreadyExists for a third."""
+    writes = list[Write]()
+    for name in sorted(_own_slugs(brand)):
+        attribute = f"{ALIAS_ATTRIBUTE}{name}"
+        is_own = name == new == brand.slug  # found by the brand's own key
+        writes.append(
+            Update(
+                key=keys.brand_letter(name[0]),
+                set={} if is_own else BRAND_LETTER.item({attribute: new}),
+                remove=[attribute] if is_own else [],
+                when=(either(missing(attribute), equals(attribute, old)),),
+                otherwise=AlreadyExists(_("Another brand has the name %(name)s now.") % {"name": name}),
+            )
+        )
+    return writes
