@@ -357,21 +357,6 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.brand_letter("n"),
         "'morning-glow' finds the brand 'aurora' here",
     ),
-    "a brand that was merged into itself": (
-        change(keys.brand("aurora"), merged_into="aurora"),
-        keys.brand("aurora"),
-        "was merged in a circle",
-    ),
-    "a merged brand that is listed": (
-        change(keys.brand("aurora"), merged_into="nordlicht"),
-        keys.brand_letter("a"),
-        "none of this letter",
-    ),
-    "a brand merged into one that does not exist": (
-        change(keys.brand("aurora"), merged_into="ghost"),
-        keys.brand("aurora"),
-        "the Brand ghost, which does not exist",
-    ),
     "an old brand name in a draft": (
         change_in(keys.draft(DRAFT), ("card", "brand_name"), "Old"),
         keys.draft(DRAFT),
@@ -610,6 +595,21 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "GSI1PK",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("into", "words"),
+    [
+        ("aurora", "The brand 'aurora' was merged in a circle."),
+        ("nordlicht", "The brand aurora is listed here, and is none of this letter."),
+        ("ghost", "This Brand is of the Brand ghost, which does not exist."),
+    ],
+)
+@pytest.mark.engines("native")
+def test_a_merged_brand_leads_to_one_that_is_there_and_is_not_listed(into, words, seed):
+    seed()
+    change(keys.brand("aurora"), merged_into=into)()
+    assert [problem.what for problem in checks.find()].count(words) == 1
 
 
 @pytest.mark.each_run
