@@ -198,8 +198,11 @@ class _ChangeBatch(_Batch):
             return NOT_FOUND
         assert self.chunk is not None  # noqa: S101 - targets are those of a chunk
         moment, by, change, prefetched = self.moment, self.order.by, self.change, self.prefetched
-        times = {"asked_at": self.order.asked_at, "collected_at": self.chunk.collected_at}
-        reason = applying.changed_meanwhile(change, thing, target, by=by, **times)
+        asked_at, known_to = self.order.asked_at, by
+        if self.order.merges:  # whatever is still of the brand moves, whoever changed it since
+            asked_at, known_to = moment, thing.updated_by
+        times = {"asked_at": asked_at, "collected_at": self.chunk.collected_at}
+        reason = applying.changed_meanwhile(change, thing, target, by=known_to, **times)
         reason = reason or applying.refusal(change, thing, prefetched, now=moment)
         if not reason:
             applying.carry_out(change, thing, prefetched, self.note_of(target, thing), by=by, now=moment)

@@ -89,11 +89,11 @@ def undo(brand: Brand, *, by: str, now: datetime) -> None:
     if not may_be_undone(brand, now):
         raise Conflict(gettext_lazy("A merge can be undone for a day."))
     _refuse_unfinished(brand, into)
-    changed = [one for one in moving(brand) if one.changed]
-    undo_ids = tuple(new_ulid(now) for _ in changed)
+    moves = moving(brand)  # also those that changed nothing: none that failed may go on later
+    undo_ids = tuple(new_ulid(now) for _ in moves)
     puts = [
         write
-        for one, undo_id in zip(changed, undo_ids, strict=True)
+        for one, undo_id in zip(moves, undo_ids, strict=True)
         for write in bulk.undo_writes(one, undo_id=undo_id, by=by, now=now)
     ]
     before = {"merged_into": into.slug}

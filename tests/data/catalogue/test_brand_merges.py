@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dealsite.data import keys, table
 from dealsite.data.catalogue import brand_merges, brands, deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
@@ -17,6 +18,7 @@ from dealsite.data.editing import bulk, versions
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import job_actions
 from dealsite.data.table import errors
+from dealsite.data.table.writes import Update
 from dealsite.worker import loop
 from tests import races
 from tests.builders import (
@@ -311,6 +313,34 @@ def test_a_deal_that_is_saved_while_its_brand_is_merged_is_the_others_in_the_end
     work()
     assert {deals.get(one.id).content.brand for one in some} == {"nordlicht"}
     assert problems() == []
+
+
+@pytest.mark.parametrize("change", ["end", "move on"])
+def test_what_somebody_changes_before_it_moves_moves_unless_it_left_the_brand(change, work):
+    deal, acme, later = make_deal(brand="Vela"), make_brand("Acme"), NOW + HOUR / 4
+    merge()
+    if change == "end":
+        editing.expire_now(deal, by="otto", now=later)
+    else:
+        editing.edit(deal, deal.content, version=deal.version, brand=acme, by="otto", now=later)
+    work()
+    assert deals.get(deal.id).content.brand == {"end": "nordlicht", "move on": "acme"}[change]
+    assert problems() == []
+
+
+def test_a_move_that_failed_cannot_go_on_once_the_merge_is_undone(work):
+    deal = make_deal(brand="Vela")
+    merge()
+    moves = raw("vela").merge_jobs
+    for job_id in moves:
+        state = {"state": "failed", ("card", "state"): "failed"}
+        table.write(Update(key=keys.job(job_id), set=state, remove=["GSI3PK", "GSI3SK"]))
+    undo()
+    for job_id in moves:
+        with pytest.raises(errors.Conflict):
+            job_actions.retry(job_id, by=EDITOR, now=LATER)
+    work(LATER)
+    assert (deals.get(deal.id).content.brand, problems()) == ("vela", [])
 
 
 def test_a_merge_whose_move_was_cancelled_is_undone_as_far_as_it_came(work):
