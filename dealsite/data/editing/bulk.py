@@ -37,6 +37,7 @@ EXPIRES_AFTER = KEPT + timedelta(days=1)  # then nothing of it is left
 
 PUBLISH, EXPIRE, EXPIRY, CATEGORY, BRAND = "publish", "expire", "expiry", "category", "brand"
 DELETE, FEATURE, UNFEATURE = "delete", "feature", "unfeature"
+IMPORT = "import"  # what the rows of a file change: ordered and carried out elsewhere, taken back here
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "deal": (EXPIRE, EXPIRY, CATEGORY, BRAND, FEATURE, UNFEATURE, DELETE),
     "draft": (PUBLISH, EXPIRY, CATEGORY, BRAND, DELETE),
@@ -105,7 +106,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone."""
+    """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone.
+
+    Of an import, these are its versions, and the stock that it got where that is another one.
+    """
 
     id: str
     title: str
@@ -114,6 +118,7 @@ class BulkResult:
     after: str = ""
     reason: str = ""
     chunk: int = 0
+    stock: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +194,7 @@ def start(
         some = tuple(targets[first : first + CHUNK])
         writes.append(chunk_put(job_id, Chunk(first // CHUNK + 1, some, now, after)))
     payload = BulkPayload(kind, action, value, by, asked_at, total or len(targets), matching)
-    _order(BULK_CHANGE, payload, job_id, now, writes)
+    order(BULK_CHANGE, payload, job_id, now, writes)
 
 
 @access_pattern("order that a bulk change be undone", "1 get + 1 transaction")
@@ -215,10 +220,11 @@ def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
         otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
     )
     entry = audit.entry_write(by=by, kind="job", subject=job_id, what="undone", now=now, note=undo_id)
-    _order(BULK_UNDO, payload, undo_id, now, [mark, entry])
+    order(BULK_UNDO, payload, undo_id, now, [mark, entry])
 
 
-def _order(kind: str, payload: BulkPayload, job_id: str, now: datetime, writes: list[Write]) -> None:
+def order(kind: str, payload: BulkPayload, job_id: str, now: datetime, writes: list[Write]) -> None:
+    """Store the job of a change or undo, with what belongs to it; the same id again is harmless. 1 transaction."""
     put = job_write(kind, payload, job_id=job_id, due=now)
     item = put.item | {"progress": to_item(BulkProgress(payload.total))}
     try:
