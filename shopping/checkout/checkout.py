@@ -126,7 +126,7 @@ class PlanChoice:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def checkout(request: UserRequest) -> HttpResponse:
-    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transaction."""
+    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 1 get + 3 updates + 1 query + 1 transact."""
     now = timezone.now()
     if request.method != "POST":
         return _page(request, now)
@@ -138,7 +138,8 @@ def checkout(request: UserRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, now, form, 422)
     data = form.cleaned_data
-    if data["total"] and not ticket.method:
+    card = saved_details.buyer(request.user.username).card
+    if data["total"] and (card is None or card.token != ticket.method):  # removed or replaced since
         form.add_error(None, _("Choose a card to pay with."))
         return _page(request, now, form, 422)
     limits.count_use(request, "order", now=now)
@@ -172,7 +173,7 @@ def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Pur
         order_id=ticket.order_id,
         username=user.username,
         name=user.name,
-        email=user.email,
+        email=user.email or user.account.pending_email,
         version=data["version"],
         total=data["total"],
         address=Address(**{name: data[name] for name in ADDRESS_FIELDS}),

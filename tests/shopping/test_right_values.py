@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.core import mail
 from django.test import Client
+from django.urls import reverse
 
-from dealsite.data.commerce import carts
-from dealsite.data.people import sessions
-from tests.builders import NOW, make_deal
+from dealsite.accounts.passwords import make_reset_token
+from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce.order.saved_details import save_card
+from dealsite.data.commerce.payment import payment_actions
+from dealsite.data.people import email_addresses, profiles, sessions, users
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import loop
+from tests.builders import DAY, NOW, make_deal
+from tests.payments import owe
 from tests.people import make_user, signed_in
-from tests.shopping.shoppers import fill_cart, make_shopper
+from tests.shopping.shoppers import CARD, checkout_form, fill_cart, make_shopper, place
 
 pytestmark = pytest.mark.usefixtures("shop")
 HTMX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
@@ -128,3 +140,96 @@ def test_the_page_of_a_cart_whose_session_has_ended_says_so():
     page = ada.get("/cart/").text
     assert "Your session has ended." in page
     assert "Your cart is empty" not in page
+
+
+def sign_up_and_order(**more: Any) -> tuple[Client, str]:
+    """Return a browser in which ada has ordered whose address is not confirmed yet, and the order's id."""
+    make_user("ada", confirmed=False)
+    save_card("ada", CARD, job_id=new_ulid(NOW), now=NOW)
+    ada = signed_in(users.get("ada"))
+    fill_cart("ada")
+    return ada, place(ada, **more)
+
+
+def sent() -> list[tuple[list[str], str]]:
+    """Do all work; return whom a mail went to since the last time, and its subject."""
+    while loop.run_next(now=NOW):
+        pass
+    found = [(message.to, message.subject.removeprefix("Dealsite: ")) for message in mail.outbox]
+    mail.outbox.clear()
+    return found
+
+
+def test_an_address_gets_the_mails_of_its_orders_once_it_is_confirmed(settings):
+    """A2: also the confirmation of what was ordered before."""
+    settings.DEALSITE_SENDS_MAIL = True
+    ada, order_id = sign_up_and_order()
+    assert "For mails, too," in ada.get(reverse("checkout_done", args=[order_id])).text
+    assert "Your order" not in str(sent())
+    email_addresses.confirm(users.get("ada"), now=NOW)
+    mark = f"({order_id[-6:]})"
+    assert sent() == [(["ada@example.org"], f"Your order {mark}")]
+    fulfilment.ship("ada", order_id, by="kim", now=NOW)
+    assert sent() == [(["ada@example.org"], f"Your order is on its way {mark}")]
+
+
+def test_an_order_shows_the_address_of_today():
+    """A9."""
+    ada, order_id = sign_up_and_order()
+    email_addresses.confirm(users.get("ada"), now=NOW)
+    given = {"name": "ada", "timezone": "", "email": "new@example.org"}
+    email_addresses.claim(profiles.get("ada"), user=users.get("ada"), now=NOW, **given)
+    email_addresses.confirm(users.get("ada"), now=NOW)
+    page = ada.get(reverse("order", args=[order_id])).text
+    assert "new@example.org" in page
+    assert "ada@example.org" not in page
+
+
+def test_instalments_are_months_of_the_site(settings):
+    """A11."""
+    settings.TIME_ZONE = "Europe/Berlin"
+    berlin = ZoneInfo("Europe/Berlin")
+    first = datetime(2027, 5, 1, 0, 35, tzinfo=berlin).astimezone(UTC)
+    due = [at.astimezone(berlin) for at, _ in payments.instalments(Decimal(60), 6, first=first)]
+    assert [f"{at:%m-%d %H:%M}" for at in due] == [f"{month:02}-01 00:35" for month in range(5, 11)]
+    night = datetime(2027, 1, 28, 2, 30, tzinfo=berlin).astimezone(UTC)
+    assert payments.months_later(night, 2) == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)  # there is no 2:30
+
+
+def test_a_card_that_was_removed_meanwhile_buys_nothing():
+    """A20."""
+    ada = make_shopper()
+    fill_cart("ada")
+    form = checkout_form(ada)
+    ada.post(reverse("forget_card"))
+    answer = ada.post("/checkout/", form)
+    assert answer.status_code == 422
+    assert "Choose a card to pay with." in answer.text
+    assert orders.of_user("ada").orders == []
+
+
+def test_what_is_due_stands_before_what_is_cancelled():
+    """Data A1: and no further page is hidden."""
+    long_ago = NOW - 400 * DAY
+    for number in range(1, 4):
+        for payment in owe(12, "120.00", account="ada", order_number=number, first=long_ago):
+            payment_actions.cancel("ada", payment.due_at, payment.id, reason="x", by="kim", now=long_ago)
+    due = owe(3, "30.00", account="ada", order_number=4)
+    page = signed_in(users.get("ada")).get(reverse("payments"))
+    (shown,) = page.context["coming"]
+    assert [payment.id for payment in shown.payments] == [payment.id for payment in due]
+    history = [payment for group in page.context["history"] for payment in group.payments]
+    rest = signed_in(users.get("ada")).get(reverse("payments") + page.context["past"])
+    history += [payment for group in rest.context["history"] for payment in group.payments]
+    assert (len(history), {payment.status for payment in history}) == (36, {"CANCELLED"})
+    assert not page.context["after"]
+
+
+def test_forms_of_new_passwords_name_their_user():
+    """A18."""
+    ada = make_shopper()
+    assert re.search(r'value="ada"\s+autocomplete="username"', ada.get(reverse("change_password")).text)
+    token = make_reset_token(users.get("ada"), now=NOW)
+    visitor = Client()
+    visitor.get(reverse("follow_reset_link", args=["ada", token]))
+    assert re.search(r'value="ada"\s+autocomplete="username"', visitor.get(reverse("new_password")).text)
