@@ -131,8 +131,8 @@ def checkout(request: UserRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, now)
     ticket, form = Ticket.of(request), CheckoutForm(request.POST)
-    if request.POST.get("do") == "card":
-        return _to_card(request)
+    if request.POST.get("do") in ("card", "cart"):
+        return _away(request)
     if ticket.is_old(now):
         return _placed_or_old(request, ticket, form, now)
     if not form.is_valid():
@@ -192,10 +192,12 @@ def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now
     return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
 
 
-def _to_card(request: UserRequest) -> HttpResponse:
-    """Go on to where a card is entered, and keep what was typed of the address meanwhile. 1 update."""
+def _away(request: UserRequest) -> HttpResponse:
+    """Go to where a card is entered, or to the cart, and keep what was typed of the address meanwhile. 1 update."""
     typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
     saved_details.keep_address(request.user.username, typed)
+    if request.POST["do"] == "cart":
+        return HttpResponseRedirect(reverse("cart"))
     return cards.to_gateway(request, back=reverse("checkout"))
 
 

@@ -233,3 +233,13 @@ def test_forms_of_new_passwords_name_their_user():
     visitor = Client()
     visitor.get(reverse("follow_reset_link", args=["ada", token]))
     assert re.search(r'value="ada"\s+autocomplete="username"', visitor.get(reverse("new_password")).text)
+
+
+def test_a_detour_to_the_cart_keeps_the_address():
+    """A15."""
+    ada = make_shopper()
+    fill_cart("ada")
+    away = ada.post("/checkout/", checkout_form(ada, street="12½ High Street", city="", do="cart"))
+    assert away["Location"] == "/cart/"
+    form = ada.get("/checkout/").context["form"]
+    assert (form["street"].value(), form["city"].value()) == ("12½ High Street", "")
