@@ -59,7 +59,7 @@ class CheckoutForm(forms.Form):
     name = _line(gettext_lazy("Name"), "name", "name")
     street = _line(gettext_lazy("Street and house number"), "street", "address-line1")
     extra = _line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
-    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code")
+    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code", required=False)
     city = _line(gettext_lazy("Town"), "city", "address-level2")
     country = _line(gettext_lazy("Country"), "country", "country-name")
     plan = forms.TypedChoiceField(
