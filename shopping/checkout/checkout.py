@@ -146,6 +146,7 @@ def checkout(request: UserRequest) -> HttpResponse:
     try:
         order = place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:
+        _keep_address(request)
         return cart_page(request, error.status, nothing_ordered=str(error))
     except Invalid as error:
         for name, reason in error.fields.items():
@@ -194,11 +195,15 @@ def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now
 
 def _away(request: UserRequest) -> HttpResponse:
     """Go to where a card is entered, or to the cart, and keep what was typed of the address meanwhile. 1 update."""
-    typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
-    saved_details.keep_address(request.user.username, typed)
+    _keep_address(request)
     if request.POST["do"] == "cart":
         return HttpResponseRedirect(reverse("cart"))
     return cards.to_gateway(request, back=reverse("checkout"))
+
+
+def _keep_address(request: UserRequest) -> None:
+    typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
+    saved_details.keep_address(request.user.username, typed)
 
 
 def _page(

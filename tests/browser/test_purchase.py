@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("site")
 ADDRESS = {
     "Name": "Ada Ash",
     "Street and house number": "1 High Street",
-    "Postcode": "10115",
+    "Postcode (optional)": "10115",
     "Town": "Berlin",
     "Country": "Germany",
 }
@@ -242,6 +242,31 @@ def test_a_cart_whose_session_has_ended_says_so(window: Callable[..., Page]):
     page.keyboard.press("ArrowUp")
     expect(page.get_by_role("heading", name="Your session has ended")).to_be_in_viewport()
     expect(page.get_by_role("main")).not_to_contain_text("Your cart is empty")
+
+
+def test_what_is_typed_at_checkout_survives_reload_and_detours_until_it_is_ordered(window: Callable[..., Page]):
+    page = window(shopper(now_deal(title="Lamp", price=Decimal("30.00"), was_price=None)))
+    plan = page.get_by_role("radio", name=re.compile("3 monthly instalments"))
+
+    def is_there() -> None:
+        expect(page.get_by_label("Town")).to_have_value("Berlin")
+        expect(plan).to_be_checked()
+
+    page.goto("/checkout/")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    plan.check()
+    page.reload()
+    is_there()
+    page.goto("/brands/")
+    page.goto("/checkout/")
+    is_there()
+    button(page, "Change").click()
+    button(page, "Go to checkout").click()
+    is_there()
+    button(page, "Place order").click()
+    expect(page.get_by_role("main")).to_contain_text("You pay in 3 instalments")
+    assert page.evaluate("sessionStorage.getItem('checkout')") is None
 
 
 @pytest.mark.sample(quick=0, whole=3)

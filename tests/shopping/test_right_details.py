@@ -17,7 +17,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
 from tests.people import make_user, signed_in
-from tests.shopping.shoppers import fill_cart, make_shopper, place
+from tests.shopping.shoppers import checkout_form, fill_cart, make_shopper, place
 
 pytestmark = pytest.mark.usefixtures("shop")
 HONG_KONG = {"street": "2/F, 88 Des Voeux Road", "postcode": " ", "city": "Hong Kong", "country": "Hong Kong"}
@@ -70,3 +70,14 @@ def test_a_password_stands_with_its_user_name(name):
     (field,) = re.findall(r'<input[^>]*autocomplete="username"[^>]*>', form)
     assert 'value="ada"' in field
     assert form.index(field) < form.index('type="password"')
+
+
+def test_what_is_typed_at_checkout_is_there_after_a_detour():
+    """A15: without script, too; and where the cart changed so that nothing was ordered."""
+    ada = make_shopper()
+    fill_cart("ada")
+    form = checkout_form(ada, street="5 Long Lane", postcode="")
+    assert ada.post("/checkout/", form | {"do": "cart"})["Location"] == "/cart/"
+    assert ada.get("/checkout/").context["form"]["street"].value() == "5 Long Lane"
+    assert ada.post("/checkout/", form | {"street": "6 Long Lane", "total": "1.00"}).status_code == 409
+    assert ada.get("/checkout/").context["form"]["street"].value() == "6 Long Lane"
