@@ -244,7 +244,9 @@ def test_a_cart_whose_session_has_ended_says_so(window: Callable[..., Page]):
     expect(page.get_by_role("main")).not_to_contain_text("Your cart is empty")
 
 
-def test_what_is_typed_at_checkout_survives_reload_and_detours_until_it_is_ordered(window: Callable[..., Page]):
+def test_what_is_typed_at_checkout_survives_reload_and_detours_until_it_is_ordered(
+    window: Callable[..., Page],
+):
     page = window(shopper(now_deal(title="Lamp", price=Decimal("30.00"), was_price=None)))
     plan = page.get_by_role("radio", name=re.compile("3 monthly instalments"))
 

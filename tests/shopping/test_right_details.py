@@ -48,14 +48,16 @@ def test_an_address_needs_no_postcode_and_shows_no_gap():
         pass
     assert "\n\n" + "\n".join(expected) + "\n" in mail.outbox[0].body
     asked = {"token": new_ulid(NOW), "address": reverse("cms_orders")}
-    file = b"".join(office.post(reverse("cms_export_list"), asked).streaming_content).decode()
+    answer: Any = office.post(reverse("cms_export_list"), asked)
+    file = b"".join(answer.streaming_content).decode()
     assert ',Ada Ash,"2/F, 88 Des Voeux Road",,,Hong Kong,Hong Kong,' in file
     fill_cart("ada")
     assert ada.get("/checkout/").context["form"]["postcode"].value() == ""
 
 
 @pytest.mark.parametrize(
-    "name", ["change_password", "new_password", "delete_account", "edit_profile", "set_up_two_factor", "my_data"]
+    "name",
+    ["change_password", "new_password", "delete_account", "edit_profile", "set_up_two_factor", "my_data"],
 )
 def test_a_password_stands_with_its_user_name(name):
     """A18: for password managers."""

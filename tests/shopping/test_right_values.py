@@ -94,7 +94,7 @@ def test_a_quantity_that_cannot_be_says_so_at_its_field(typed, reason, headers):
     answer = ada.post("/cart/quantity/", form, **headers)
     assert answer.status_code == 409
     (error_id, said) = re.search(
-        r'<p class="field-error[^"]*" id="([^"]+)">.*?<span>(.*?)</span>', answer.text, re.S
+        r'<p class="field-error[^"]*"\s+id="([^"]+)">.*?<span>(.*?)</span>', answer.text, re.S
     ).groups()
     field = re.search(rf'<input id="{error_id.removesuffix("_error")}"[^>]*>', answer.text)[0]
     assert said == reason
