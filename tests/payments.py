@@ -50,8 +50,8 @@ def place(made: list[Payment], job_id: str) -> None:
     """Store an order of one line with its payments as checkout does, still to be counted by a job."""
     if USERNAME_PATTERN.fullmatch(made[0].account) and table.get(keys.user(made[0].account)) is None:
         make_user(made[0].account)
-        card = {"gateway": "test", "token": "approves", "label": "Visa ending in 4242"}
-        table.write(Update(key=keys.profile(made[0].account), set={"card": card}))
+        visa = {"gateway": "test", "token": "approves", "label": "Visa ending in 4242"}
+        table.write(Update(key=keys.profile(made[0].account), set={"card": visa}))
     total = sum((payment.amount for payment in made), Decimal(0))
     order_id, account, at = made[0].order, made[0].account, made[0].due_at
     card = OrderCard(order_id, account, "Ann", PLACED, at, total, 1, 1, made[0].of)

@@ -13,7 +13,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from dealsite.accounts.passwords import make_reset_token
+from dealsite.accounts import passwords
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.order import fulfilment
 from dealsite.data.commerce.order.saved_details import save_card
@@ -21,13 +21,14 @@ from dealsite.data.commerce.payment import payment_actions
 from dealsite.data.people import email_addresses, profiles, sessions, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
-from tests.builders import DAY, NOW, make_deal
+from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.payments import owe
 from tests.people import make_user, signed_in
 from tests.shopping.shoppers import CARD, checkout_form, fill_cart, make_shopper, place
 
 pytestmark = pytest.mark.usefixtures("shop")
 HTMX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
+HONG_KONG = {"street": "2/F, 88 Des Voeux Road", "postcode": " ", "city": "Hong Kong", "country": "Hong Kong"}
 
 
 def cart_form(browser: Client, **typed: str) -> dict[str, Any]:
@@ -225,16 +226,6 @@ def test_what_is_due_stands_before_what_is_cancelled():
     assert not page.context["after"]
 
 
-def test_forms_of_new_passwords_name_their_user():
-    """A18."""
-    ada = make_shopper()
-    assert re.search(r'value="ada"\s+autocomplete="username"', ada.get(reverse("change_password")).text)
-    token = make_reset_token(users.get("ada"), now=NOW)
-    visitor = Client()
-    visitor.get(reverse("follow_reset_link", args=["ada", token]))
-    assert re.search(r'value="ada"\s+autocomplete="username"', visitor.get(reverse("new_password")).text)
-
-
 def test_a_detour_to_the_cart_keeps_the_address():
     """A15."""
     ada = make_shopper()
@@ -243,3 +234,65 @@ def test_a_detour_to_the_cart_keeps_the_address():
     assert away["Location"] == "/cart/"
     form = ada.get("/checkout/").context["form"]
     assert (form["street"].value(), form["city"].value()) == ("12½ High Street", "")
+
+
+def shown_lines(page: str) -> list[str]:
+    """The lines of the address on a page."""
+    (found,) = re.findall(r"<address[^>]*>(.*?)</address>", page, re.S)
+    return [line.strip() for line in found.split("<br>")]
+
+
+def test_an_address_needs_no_postcode_and_shows_no_gap():
+    """A14: on pages, slips, in mails and files."""
+    ada, office = make_shopper(), signed_in(make_user("kim", roles=["back office"]))
+    fill_cart("ada")
+    order_id = place(ada, **HONG_KONG)
+    expected = ["Ada Ash", "2/F, 88 Des Voeux Road", "Hong Kong", "Hong Kong"]
+    assert orders.get("ada", order_id).address.postcode == ""
+    slips = f"{reverse('cms_packing_slips')}?order=ada/{order_id}"
+    for browser, path in (
+        (ada, reverse("checkout_done", args=[order_id])),
+        (ada, reverse("order", args=[order_id])),
+        (office, reverse("cms_order", args=["ada", order_id])),
+        (office, slips),
+    ):
+        assert shown_lines(browser.get(path).text) == expected, path
+    while loop.run_next(now=NOW + HOUR):
+        pass
+    assert "\n\n" + "\n".join(expected) + "\n" in mail.outbox[0].body
+    asked = {"token": new_ulid(NOW), "address": reverse("cms_orders")}
+    answer: Any = office.post(reverse("cms_export_list"), asked)
+    file = b"".join(answer.streaming_content).decode()
+    assert ',Ada Ash,"2/F, 88 Des Voeux Road",,,Hong Kong,Hong Kong,' in file
+    fill_cart("ada")
+    assert ada.get("/checkout/").context["form"]["postcode"].value() == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["change_password", "new_password", "delete_account", "edit_profile", "set_up_two_factor", "my_data"],
+)
+def test_a_password_stands_with_its_user_name(name):
+    """A18: for password managers."""
+    ada = make_user("ada")
+    browser = signed_in(ada, now=NOW - HOUR)
+    if name == "new_password":
+        browser = Client()
+        token = passwords.make_reset_token(users.get("ada"), now=NOW)
+        browser.get(reverse("follow_reset_link", args=["ada", token]))
+    page = browser.post(reverse(name)) if name == "my_data" else browser.get(reverse(name))
+    form = next(part for part in page.text.split("<form") if 'type="password"' in part)
+    (field,) = re.findall(r'<input[^>]*autocomplete="username"[^>]*>', form)
+    assert 'value="ada"' in field
+    assert form.index(field) < form.index('type="password"')
+
+
+def test_what_is_typed_at_checkout_is_there_after_a_detour():
+    """A15: without script, too; and where the cart changed so that nothing was ordered."""
+    ada = make_shopper()
+    fill_cart("ada")
+    form = checkout_form(ada, street="5 Long Lane", postcode="")
+    assert ada.post("/checkout/", form | {"do": "cart"})["Location"] == "/cart/"
+    assert ada.get("/checkout/").context["form"]["street"].value() == "5 Long Lane"
+    assert ada.post("/checkout/", form | {"street": "6 Long Lane", "total": "1.00"}).status_code == 409
+    assert ada.get("/checkout/").context["form"]["street"].value() == "6 Long Lane"
