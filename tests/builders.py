@@ -20,6 +20,7 @@ from dealsite.data.people.announcements import Audience
 from dealsite.data.table import errors, ids
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+EVER = datetime(9000, 1, 1, tzinfo=UTC)  # after all that tests and the machine's clock do
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 EDITOR = "eve"
 WORKER = ids.new_ulid(NOW, 0)  # the token of a take

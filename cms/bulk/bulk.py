@@ -209,7 +209,11 @@ def _filters(one: Bulk) -> dict[str, str]:
 
 
 def _refused(one: Bulk, row: BulkResult) -> Preview:
-    return Preview(row.id, row.title, reverse(f"cms_{one.change.kind}", args=[row.id]), refusal=_reason(row))
+    if one.change.action == bulk.IMPORT:  # whose rows change deals and drafts
+        address = reverse("cms_find_deal") + query({"q": row.id})
+    else:
+        address = reverse(f"cms_{one.change.kind}", args=[row.id])
+    return Preview(row.id, row.title, address, refusal=_reason(row))
 
 
 def _reason(row: BulkResult) -> str:

@@ -164,6 +164,8 @@ def in_words(change: BulkChange) -> str:
             return _("Feature on: %(page)s") % {"page": value}
         case bulk.UNFEATURE:
             return _("Remove from: %(page)s") % {"page": value}
+        case bulk.IMPORT:
+            return _("Change by an import")
     return _("Move drafts to the trash") if change.kind == "draft" else _("Move deals to the trash")
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.imports import Import
+from dealsite.data.entities.batches import ALL, PRICES
 from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.names import is_web_link
@@ -131,6 +132,17 @@ class LayoutForm(forms.Form):
         required=False,
         help_text=_("Otherwise they are rejected. Drafts need no time."),
     )
+    update = forms.ChoiceField(
+        label=_("A row that is there already"),
+        required=False,
+        choices=[
+            (PRICES, _("changes price, was-price and stock")),
+            (ALL, _("changes all that the file has columns for")),
+            ("", _("is left as it is")),
+        ],
+        widget=forms.RadioSelect,
+        help_text=_("It is known by its id or its link. What would change is shown before."),
+    )
     decimal = forms.ChoiceField(
         label=_("Amounts"),
         choices=[(cells.POINT, "1,299.90"), (cells.COMMA, "1.299,90")],
@@ -177,7 +189,7 @@ class LayoutForm(forms.Form):
         file = one.source_file
         initial = remembered or {"decimal": file.decimal, "dates": file.dates, "at_once": False}
         become = "deals" if initial and not initial.get("drafts", True) else "drafts"
-        options["initial"] = {**initial, "become": become, "version": one.version}
+        options["initial"] = {"update": "", **initial, "become": become, "version": one.version}
         super().__init__(*arguments, **options)
         self.titles = file.titles
         columns = initial.get("columns") or file.columns or [""] * len(self.titles)
@@ -257,6 +269,7 @@ class LayoutForm(forms.Form):
             pictures=cleaned["pictures"],
             language=get_language(),
             shop=cleaned["shop"],
+            update=cleaned["update"],
             categories=before.categories if before else (),
             brands=before.brands if before else (),
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
@@ -14,21 +15,22 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from cms.deals.compare import KINDS, LABELS, FieldComparison
 from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest, editor_form
+from cms.shared.requests import EditorRequest, editor_form, new_id_in
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, MAX_CHOICES, UPLOADED
-from dealsite.data.jobs import job_actions
+from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import from_iso, new_ulid
 from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import BadFile
 from dealsite.imports.csv_format import START_BYTES
@@ -52,7 +54,7 @@ JOB_STATES = {
     "failed": (gettext_lazy("Failed"), "failed"),
     "cancelled": (gettext_lazy("Cancelled"), "ending"),
 }
-MAY_DOWNLOAD = (running.REPORT, running.REJECTED)
+MAY_DOWNLOAD = (running.REPORT, running.REJECTED, running.CHANGES)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,14 @@ def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
 
 def _steps(request: EditorRequest, one: Import) -> HttpResponse:
     """Go on with an import by what its button says."""
-    steps = {"read": _read_again, "check": _check, "names": _name, "import": _run, "cancel": _cancel}
+    steps = {
+        "read": _read_again,
+        "check": _check,
+        "names": _name,
+        "import": _run,
+        "cancel": _cancel,
+        "undo": _undo,
+    }
     if step := steps.get(request.POST.get("do", "")):
         return step(request, one)
     raise Invalid(_("This form is damaged. Load the page again."))
@@ -209,6 +218,13 @@ def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
     return redirect("cms_import", one.id)
 
 
+def _undo(request: EditorRequest, one: Import) -> HttpResponse:
+    job = jobs.get(one.job)
+    now, version, token = timezone.now(), _version(request), new_id_in(request, "token")
+    imports.undo(one, job, version=version, undo_id=token, by=request.user.username, now=now)
+    return redirect("cms_bulk_job", token)
+
+
 def _remembered(one: Import) -> dict[str, Any]:
     """Return how the file is read, or how one with such a first line was the last time."""
     return one.layout or imports.layout_of(layout.fingerprint(one.source_file.titles))
@@ -260,7 +276,11 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
     state, look = state_of(one.stage, job)
     ended = job is not None and job.state in ("cancelled", "failed")
     new, drafts = one.totals.get("imported", 0), one.layout.get("drafts", True)
-    if drafts:
+    changed, now = one.totals.get("changed", 0), timezone.now()
+    if changed:
+        new += changed
+        word = ngettext("Import %(number)s row", "Import %(number)s rows", new)
+    elif drafts:
         word = ngettext("Import %(number)s draft", "Import %(number)s drafts", new)
     else:
         word = ngettext("Import %(number)s deal", "Import %(number)s deals", new)
@@ -274,13 +294,45 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
         "is_over": one.stage in (CHECKED, IMPORTED),
         "percent": percent_of(job),
         "drafts": drafts,
+        "to_do": new,
+        "changed": changed,
+        "changes": [_change_row(change) for change in one.changes],
+        "may_undo": imports.may_be_undone(one, job, now),
+        "undo_token": new_ulid(now),
         "import_label": word % {"number": f"{new:,}"},
         "more_brands": one.totals.get("brands", 0) - len(one.brands) if one.brands else 0,
         "category_choices": category_names.names(),
-        "kept": one.kept_until > timezone.now(),
+        "kept": one.kept_until > now,
         "here": reverse("cms_import", args=[one.id]),
         "trail": _trail(one),
     }
+
+
+def _change_row(change: dict[str, Any]) -> dict[str, Any]:
+    """Return what a row changes in a deal or draft, as its page shows it."""
+    fields = [
+        FieldComparison(
+            LABELS[one["name"]],
+            KINDS.get(one["name"], "text"),
+            _typed(one["name"], one["before"]),
+            _typed(one["name"], one["after"]),
+            is_changed=True,
+        )
+        for one in change["fields"]
+    ]
+    return change | {"fields": fields, "address": reverse("cms_find_deal") + query({"q": change["id"]})}
+
+
+def _typed(name: str, value: str) -> object:
+    """Return what a field holds as its page shows it, None for nothing."""
+    match KINDS.get(name, name) if value else None:
+        case "money":
+            return Decimal(value)
+        case "time":
+            return from_iso(value)
+        case "category":
+            return category_names.names().get(value, value)
+    return value or None
 
 
 def _trail(one: Import) -> list[tuple[str, str]]:

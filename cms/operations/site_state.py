@@ -83,7 +83,7 @@ def read(*, now: datetime) -> SiteState:
         site_switch.read,
         lambda: queue.read(now=now),
         *(
-            partial(command_runs.newest, one.kind, most=MANY if one.kind == CHECK_TABLE else 1)
+            partial(command_runs.newest, one.kind, now=now, most=MANY if one.kind == CHECK_TABLE else 1)
             for one in SCHEDULE
         ),
     )

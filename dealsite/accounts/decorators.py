@@ -197,7 +197,7 @@ def _ask_for_proof(request: HttpRequest) -> HttpResponse | None:
     """Return the page that asks for the password; None for who has given it, just now or a while ago. 1 update."""
     user: SignedIn = request.user  # type: ignore[assignment]
     now = timezone.now()
-    if now - user.session.proved_at < FRESH:
+    if abs(now - user.session.proved_at) < FRESH:
         return None
     sent = request.POST if PROOF + "password" in request.POST else None
     form, refused = ReauthenticationForm(sent, needs_code=bool(user.account.two_factor)), None

@@ -142,7 +142,9 @@ def new_password(request: HttpRequest) -> HttpResponse:
         cookies.RESET_LINK.forget(response)
         return response
 
-    return answer_form(request, "accounts/new_password.html", form, change, name=user.name)
+    return answer_form(
+        request, "accounts/new_password.html", form, change, name=user.name, username=user.username
+    )
 
 
 def _resetting_user(link: Signed | None, now: datetime) -> User | None:

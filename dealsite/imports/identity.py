@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from dealsite.data.catalogue import deals, drafts, known_by
+from dealsite.data.catalogue import drafts, known_by
+from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import normalise, without_unseen
@@ -17,20 +18,26 @@ from dealsite.imports.rows import NewDeal
 There = Deal | Draft
 
 
-def stored_at(one: There) -> datetime:
-    """Return when a deal was stored, or a draft last."""
-    return one.created_at if isinstance(one, Deal) else one.updated_at
+def stored_at(one: There) -> datetime | None:
+    """Return when a deal or draft was stored first; None for a draft that was changed since."""
+    if isinstance(one, Deal):
+        return one.created_at
+    return one.updated_at if one.version == 1 else None
 
 
 def deals_there(ids: Iterable[str]) -> dict[str, There]:
-    """Return those of some deals that are there. 1 batch get for each 100, and one for their offers."""
-    return dict(deals.get_many(ids))
+    """Return those of some deals that are there, with their stock. 1 batch get for each 50."""
+    return dict(with_offers(ids))
 
 
 def drafts_there(ids: Iterable[str]) -> dict[str, There]:
-    """Return those of some drafts that are there, or are deals by now. Requests: those of `deals_there` and as many."""
+    """Return those of some drafts that are there, or are deals by now, as these. Requests: those of 3 reads."""
     ids = list(ids)
-    return deals_there(ids) | drafts.get_many(ids)
+    found = drafts.get_many(ids)
+    published = deals_there(one.published_as for one in found.values() if one.published_as)
+    found_as_deals = {one.id: published.get(one.published_as) for one in found.values() if one.published_as}
+    there = deals_there(ids) | found | found_as_deals
+    return {one: it for one, it in there.items() if it}
 
 
 @dataclass

@@ -90,7 +90,8 @@ class Layout:
 
     Rows without a category or brand get the one named here; `categories` and `brands` say which of the site's own the
     file's are. Those without a time are of `moment` where `at_once` says so; with `drafts` they become drafts, which
-    may lack whatever they like but a title. Links that are no whole addresses are below that of the `shop`. Remarks are
+    may lack whatever they like but a title. A row that means one that is there changes its PRICES and stock, or ALL of
+    it, as `update` says, or nothing. Links that are no whole addresses are below that of the `shop`. Remarks are
     in `language`, None for the site's own.
     """
 
@@ -109,6 +110,7 @@ class Layout:
     shop: str = ""
     categories: tuple[NameChoice, ...] = ()
     brands: tuple[NameChoice, ...] = ()
+    update: str = ""
 
     def title_of(self, field: str) -> str:
         """Return what the file calls a field; the field's own name where it has no such column."""

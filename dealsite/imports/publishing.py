@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -11,11 +11,15 @@ from django.utils.translation import gettext as _
 from dealsite.data.catalogue import brands, drafts, renditions
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.content import in_words
 from dealsite.data.catalogue.deal import publishing
+from dealsite.data.editing.bulk_change.bulk_progress import NotOurs
+from dealsite.data.entities.batches import PRICES
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
 from dealsite.imports.identity import Identities, There, deals_there, drafts_there, stored_at
-from dealsite.imports.rows import NewBrand, NewDeal, Remark, Result
+from dealsite.imports.rows import COLUMN_OF, NewBrand, NewDeal, Remark, Result, shown
+from dealsite.imports.updating import DealChange, Updating, change_of, meant, refusals
 
 WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
 ACTIONS = 100  # in one transaction
@@ -33,6 +37,7 @@ class Totals:
     """What became of the rows."""
 
     imported: int = 0
+    changed: int = 0
     there: int = 0
     refused: int = 0
     brands: int = 0
@@ -41,7 +46,7 @@ class Totals:
 
     @property
     def rows(self) -> int:
-        return self.imported + self.there + self.refused
+        return self.imported + self.changed + self.there + self.refused
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,8 @@ class Import:
     """One run of an import. `step` is called with each number of rows done, `new_brand` with each brand that is made.
 
     `report` is called with each remark that comes up again whenever the row is read, `late` with those of storing it.
-    `pictures` fetches the pictures of some deals by line, or the reason why there is none.
+    `pictures` fetches the pictures of some deals by line, or the reason why there is none. `update` says what rows
+    change of the deals and drafts that are there, as a Layout does; `updating` does it, `change` is told in a dry run.
     """
 
     by: str
@@ -99,6 +105,9 @@ class Import:
     named: Collection[str] = ()  # slugs of brands that it made, and told of, before that
     done: int = 0  # the last line that was done before that
     late: Callable[[Remark], object] | None = None  # the same as `report` where that does not matter
+    update: str = ""
+    updating: Updating | None = None
+    change: Callable[[DealChange], object] = lambda change: None
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
     _rejected: int = -1  # the line rejected last: several remarks can be on one
@@ -106,6 +115,8 @@ class Import:
     def __post_init__(self) -> None:
         self.foreign: Counter[str] = Counter()  # rows of each category that the site does not have
         self._identities = Identities(self.target.there, self.now)
+        self._meant = set[str]()  # the deals and drafts that rows would change
+        self._changed = set[str]()  # those that were changed before
         self._late = self.late or self.report
 
     def run(self, results: Iterable[Result]) -> Totals:
@@ -126,47 +137,112 @@ class Import:
 
     def _import(self, window: list[Result]) -> None:
         """Import some rows, and report what is to be said of them; of those that were done, only what they lacked."""
-        rows = [one for one in window if isinstance(one, NewDeal) and (one.line > self.done or one.lacks)]
+        rows = [
+            one
+            for one in window
+            if isinstance(one, NewDeal) and (one.line > self.done or one.lacks or self.update)
+        ]
         there = self._identities.find(rows)
+        self._prepare_changes([row for row in rows if there.get(row.line)], there)
         wanted = self._wanted(window, there)
         left = [row for row in rows if row.line > self.done]
-        own = sum(self._is_own(row, there.get(row.line)) for row in left) if self.resumed else 0
         if left and self.resumed:
             self._find_own_brands(left)
             self.resumed = False
-        self._count_there(sum(row.line in there for row in left) - own)
-        self._count_imported(own)
         if self.dry_run:
             self._count_new_brands(wanted)
-            self._count_imported(len(wanted))
+            self._count_imported(sum(row.changes is None for row in wanted))
+            for row in wanted:
+                if row.changes and (change := change_of(row, row.changes)):
+                    self.change(change)
+                    self._count_changed()
         else:
             ready = self._with_brands(wanted)
+            new = [row for row in ready if row.changes is None]
             if self.pictures:
-                ready = self._with_pictures(ready, self.pictures)
-            for batch in _batches(ready, self.target.actions):
+                new = self._with_pictures(new, self.pictures)
+            for batch in _batches(new, self.target.actions):
                 self._publish(batch)
+            for row in ready:
+                if row.changes and self.updating:
+                    self._change(row, row.changes, self.updating)
         if left:
             self.window_done(left[-1].line)
 
-    def _wanted(self, window: list[Result], there: Container[int]) -> list[NewDeal]:
-        """Return the rows that are new and right; report what the others lack, and all remarks."""
+    def _prepare_changes(self, rows: list[NewDeal], there: Mapping[int, There | None]) -> None:
+        """Read what changes need: the brands that rows name, those of what they mean, and what was changed before."""
+        if not self.update or not rows:
+            return
+        meant = [one for row in rows if (one := there[row.line])]
+        self._brands |= brands.get_many({one.content.brand for one in meant} - {*self._brands, ""})
+        named = {row.content.brand for row in rows if "brand" in row.says}
+        self._brands |= brands.named_by(named - self._brands.keys())
+        if self.updating:
+            self._changed = self.updating.done({one.id for one in meant})
+
+    def _wanted(self, window: list[Result], there: Mapping[int, There | None]) -> list[NewDeal]:
+        """Return the rows that are right and new, or change something; report what the others lack, and all remarks."""
         wanted = []
         for one in window:
             if isinstance(one, Remark):
                 self._reject(one) if one.refused else self._note(one)
                 continue
             if one.line in there:
+                wanted += self._changing(one, there[one.line])
                 continue
             if one.foreign:
                 self.foreign[one.foreign] += 1
-            for remark in one.lacks:
+            for remark in one.lacks.values():
                 self._reject(remark)
             if not one.lacks and one.line > self.done:
                 wanted.append(one)
         return wanted
 
-    def _is_own(self, row: NewDeal, one: There | None) -> bool:
-        return one is not None and one.id == row.id and stored_at(one) == self.now
+    def _changing(self, row: NewDeal, there: There | None) -> list[NewDeal]:
+        """Return the row as a change of what it means, or nothing if it is none; counted, or rejected, then."""
+        is_left = row.line > self.done
+        is_ours = there is not None and stored_at(there) == self.now and not self.dry_run
+        if there is None or is_ours or not self.update:
+            if is_left and self.resumed and there and is_ours and there.id == row.id:
+                self._count_imported(1)
+            elif is_left:
+                self._count_there(1)
+            return []
+        is_second = there.id in self._meant
+        self._meant.add(there.id)
+        if there.id in self._changed and not is_second:
+            if is_left:
+                self._count_changed()
+            return []
+        change = meant(row, there, self.update, self._brands)
+        wrong = dict(refusals(change, there))
+        if row.foreign and self.update != PRICES:
+            self.foreign[row.foreign] += 1
+            self._reject(row.lacks["category"])
+        elif not change_of(change, there):
+            if is_left:
+                self._count_there(1)
+        elif is_second:
+            self._reject(
+                Remark(row.line, "", row.content.title[:80], _("An earlier row changes the same deal."))
+            )
+        elif wrong:
+            for name, reason in wrong.items():
+                value = shown(in_words(change.content).get(name, ""))
+                self._reject(Remark(row.line, COLUMN_OF.get(name, name), value, str(reason)))
+        elif is_left:
+            return [change]
+        return []
+
+    def _change(self, row: NewDeal, there: There, updating: Updating) -> None:
+        try:
+            is_changed = updating.carry_out(row, there, self._brands.get(row.content.brand))
+        except (NotOurs, Unavailable):
+            raise
+        except DataError as error:
+            self._reject_all([row], str(error))
+        else:
+            self._count_changed() if is_changed else self._count_there(1)
 
     def _note(self, remark: Remark) -> None:
         self.report(remark)
@@ -222,7 +298,7 @@ class Import:
         """Find the brands by their names, create those that are missing; reject the rows whose brand cannot be."""
         first: dict[str, NewDeal] = {}
         for new in wanted:
-            if new.content.brand:  # a draft may have none
+            if new.content.brand and not _has_it_already(new):  # a draft may have none
                 first.setdefault(new.content.brand, new)
         self._brands |= brands.named_by(slug for slug in first if slug not in self._brands)
         missing = [slug for slug in first if slug not in self._brands]
@@ -242,8 +318,8 @@ class Import:
             self._reject_all([new for new in wanted if new.content.brand == slug], reason)
         self._brands = {brand.slug: brand for brand in self._brands.values()} | self._brands
         return [
-            replace(new, content=replace(new.content, brand=self._brands[new.content.brand].slug))
-            if new.content.brand
+            replace(new, content=replace(new.content, brand=found.slug))
+            if (found := self._brands.get(new.content.brand))
             else new
             for new in wanted
             if new.content.brand not in failed
@@ -274,7 +350,9 @@ class Import:
         self.new_brand(NewBrand(first.line, brand.slug, brand.name))
 
     def _count_new_brands(self, wanted: Collection[NewDeal]) -> None:
-        unknown = {new.content.brand for new in wanted} - self._brands.keys() - {""}
+        unknown = (
+            {new.content.brand for new in wanted if not _has_it_already(new)} - self._brands.keys() - {""}
+        )
         self._brands |= brands.named_by(unknown)
         for new in wanted:
             if new.content.brand in unknown and new.content.brand not in self._brands:
@@ -303,6 +381,10 @@ class Import:
         self.totals.imported += count
         self.step(count)
 
+    def _count_changed(self) -> None:
+        self.totals.changed += 1
+        self.step(1)
+
     def _count_there(self, count: int) -> None:
         self.totals.there += count
         self.step(count)
@@ -312,6 +394,11 @@ class Import:
             self._late(Remark(new.line, "", new.content.title[:80], reason))
         self.totals.refused += len(batch)
         self.step(len(batch))
+
+
+def _has_it_already(row: NewDeal) -> bool:
+    """Tell whether a row changes something that has its brand already, be there such a brand or not."""
+    return row.changes is not None and row.changes.content.brand == row.content.brand
 
 
 def _batches(wanted: Iterable[NewDeal], actions: Callable[[list[NewDeal]], int]) -> Iterator[list[NewDeal]]:

@@ -1,8 +1,9 @@
 """What a row of an import must be, and the deal that it becomes."""
 
+import dataclasses
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,8 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from dealsite.data.catalogue.categories import clean_name
-from dealsite.data.catalogue.content import DealContent, problems
+from dealsite.data.catalogue.content import CONTENT_FIELDS, DealContent, problems
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
@@ -24,7 +27,9 @@ from dealsite.imports.layout import Layout, NameChoice, name_key
 from dealsite.text.from_html import to_markdown
 
 COLUMN_OF = {"link": "url"}  # fields of a deal that the file calls otherwise
+EMPTIED = frozenset({"was_price", "voucher_code", "description", "expires_at"})  # of a deal, by an empty cell
 VALUE_CHARACTERS = 80  # of an offending value in the report
+DEFAULTS = ("category", "brand")  # fields that may be chosen for all rows that have none
 NEW_BRAND = gettext_lazy("This brand is new.")
 PATH = re.compile(r" ?[>/|,;»] ?")  # from a category to those below it
 ADDRESSES = re.compile(r"(?:[,;|] ?| )(?=https?://)")  # between two of them
@@ -47,8 +52,9 @@ class Remark:
 class NewDeal:
     """A row that can be read: the deal to be, its brand's name, where its picture is, and the line it came from.
 
-    It may mean one that is there, `named` by its id; `lacks` says why it cannot be a new one, `foreign` is a category
-    that the site does not have.
+    It may mean one that is there, `named` by its id; `lacks` says by field why it cannot be a new one, `says` names the
+    fields that it would give to the one that is there, `changes` is that one where `content` is what it would
+    hold then, `foreign` is a category that the site does not have.
     """
 
     line: int
@@ -57,7 +63,9 @@ class NewDeal:
     brand_name: str
     image_url: str = ""
     named: str = ""
-    lacks: tuple[Remark, ...] = ()
+    lacks: Mapping[str, Remark] = dataclasses.field(default_factory=dict)
+    says: frozenset[str] = frozenset()
+    changes: Deal | Draft | None = None
     foreign: str = ""
 
 
@@ -147,7 +155,7 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         return
     title, brand_name, live_at = values["title"], values["brand"], values["published_at"]
     price, was_price = values["price"], values["was_price"]
-    if price is None:
+    if price is None and "price" in layout.columns:
         price, was_price = was_price, None  # of what is not on sale, some files have only the price before
     elif was_price is not None and was_price in (0, price):
         reason = _("The was-price is no other than the price; it is left out.")
@@ -184,7 +192,14 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         brand_name,
         values["image_url"],
         named=values["id"],
-        lacks=tuple(remark(COLUMN_OF.get(name, name), str(reason)) for name, reason in lacks.items()),
+        lacks={name: remark(COLUMN_OF.get(name, name), str(reason)) for name, reason in lacks.items()},
+        says=frozenset(
+            name
+            for name in CONTENT_FIELDS
+            if COLUMN_OF.get(name, name) in layout.columns
+            and (name in EMPTIED or getattr(content, name) not in ("", None))
+            and (name not in DEFAULTS or layout.cell_of(name, row).strip())
+        ),
         foreign=foreign[:TITLE_CHARACTERS],
     )
 

@@ -33,7 +33,7 @@ def hash_of_email(email: str) -> str:
 
 
 def of_address(name: str, characters: int = 120) -> Source:
-    return lambda item: item["address"][name][:characters]
+    return lambda item: item["address"].get(name, "")[:characters]
 
 
 def last_step(name: str) -> Source:

@@ -14,8 +14,8 @@ from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
 from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
 from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
+from dealsite.search.words import MOST_CHARACTERS as MOST_CHARACTERS
 
-MOST_CHARACTERS = 200
 MOST_WORDS = 12
 BOOSTS = {"title": 3.0, "brand": 2.0, "description": 1.0}
 PHRASE_BOOST = 4.0

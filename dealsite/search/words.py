@@ -20,7 +20,7 @@ COMPOUND = re.compile(r"[^\W_]+(?:[-.'’\u2010\u2011][^\W_]+)*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")
 BEFORE, AFTER = 40, 110  # characters of a snippet around the first word found
 ENDING = 4  # letters that an ending may have
-MOST_CHARACTERS = 40  # of a word: what is longer is no word that anybody looks for
+MOST_CHARACTERS = 200  # of a word, and of what is looked for: nothing longer can be asked whole
 
 STOP_WORDS = {
     *("a", "an", "and", "at", "by", "for", "from", "in", "is"),
@@ -38,7 +38,7 @@ def fold(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Return a text's words, folded."""
-    return [word for word in WORD.findall(fold(text)) if len(word) <= MOST_CHARACTERS]
+    return [word[:MOST_CHARACTERS] for word in WORD.findall(fold(text))]
 
 
 def other_spellings(text: str) -> list[str]:
@@ -49,7 +49,7 @@ def other_spellings(text: str) -> list[str]:
         if len(parts) > 1:
             found.append("".join(parts))
         found += [piece for part in parts for piece in pieces(part)]
-    return [word for word in found if len(word) <= MOST_CHARACTERS]
+    return [word[:MOST_CHARACTERS] for word in found]
 
 
 def pieces(word: str) -> list[str]:

@@ -54,7 +54,7 @@ def projections(now: datetime) -> dict[str, dict[str, Any]]:
 
 def _projection(folder: Path, now: datetime) -> dict[str, Any]:
     noted, lag = status.status(folder), status.lag(folder, now=now)
-    is_new = noted is not None and now - noted.at < STATUS_LASTS
+    is_new = noted is not None and abs(now - noted.at) < STATUS_LASTS
     return {
         "state": noted.state if noted and is_new else "none",
         "lag_seconds": None if lag is None else round(lag, 1),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from dealsite.data.catalogue.brands import BrandChanged
 from dealsite.data.editing import bulk
@@ -148,7 +149,7 @@ class _Batch:
 
         return note
 
-    def _result(self, target: BulkTarget, thing: Thing | None, outcome: str, **said: str) -> BulkResult:
+    def _result(self, target: BulkTarget, thing: Thing | None, outcome: str, **said: Any) -> BulkResult:
         title = target.title or (thing.content.title if thing else "")
         return BulkResult(target.id, title, outcome, chunk=self.number + 1, **said)
 

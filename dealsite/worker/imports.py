@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.files.base import File
 from django.core.files.storage import Storage
@@ -33,11 +33,12 @@ from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout
 from dealsite.imports.publishing import DEALS, DRAFTS, Import
-from dealsite.imports.rows import NEW_BRAND, NewBrand, NewDeal, Remark
+from dealsite.imports.rows import COLUMN_OF, NEW_BRAND, NewBrand, NewDeal, Remark
+from dealsite.imports.updating import DealChange, Updating
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
-ROWS, REPORT, REJECTED = "rows.csv", "report.csv", "refused.csv"
+ROWS, REPORT, REJECTED, CHANGES = "rows.csv", "report.csv", "refused.csv", "changes.csv"
 OLD_PART = "mendable.json"  # which releases before wrote
 SHOWN = 50  # remarks that the page shows; the file has all
 WINDOW = 250  # rows between two notes of how far it has come
@@ -73,7 +74,7 @@ def run_import(job: Job, now: datetime) -> None:
 def delete_import(job: Job, now: datetime) -> None:
     """Delete the files of an import; harmless if they are gone."""
     import_id = from_item(ImportPayload, job.payload).import_id
-    for part in (ROWS, REPORT, REJECTED, OLD_PART):
+    for part in (ROWS, REPORT, REJECTED, CHANGES, OLD_PART):
         storage().delete(file_name(import_id, part))
 
 
@@ -105,6 +106,7 @@ class _Turn:
         self.layout = from_item(Layout, self.found.layout)
         file = self.found.source_file
         self.read_as = CsvFormat(file.encoding, file.separator)
+        self.is_check = job.kind == CHECK_IMPORT
         self.late, self.brands = list(self.checkpoint.late), list(self.checkpoint.brands)
 
     def _own(self) -> imports.Import:
@@ -118,9 +120,9 @@ class _Turn:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             path = self._fetch(folder)
-            with Report(folder) as self.report:
+            with Report(folder, changes=self.is_check) as self.report:
                 try:
-                    self._run(path, dry=self.job.kind == CHECK_IMPORT)
+                    self._run(path, dry=self.is_check)
                     self._own()  # a newer check has a report of its own, in the same place
                     self.report.finish(path, self.read_as, self.found.id)
                 except BadFile as error:
@@ -129,11 +131,16 @@ class _Turn:
         new = [asdict(brand) for brand in self.brands]
         foreign = [{"name": name, "rows": rows} for name, rows in self.run_.foreign.most_common(CATEGORIES)]
         totals, remarks = asdict(self.run_.totals), self.report.first
-        imports.finished(self.job, totals=totals, remarks=remarks, brands=new, categories=foreign)
+        changes = self.report.first_changes if self.is_check else None
+        imports.finished(
+            self.job, totals=totals, remarks=remarks, brands=new, categories=foreign, changes=changes
+        )
 
     def _run(self, path: Path, *, dry: bool) -> None:
+        by, update = self.payload.by or self.found.by, self.layout.update
+        updating = Updating(self.found.id, self.job, by, update, self.layout.moment, self._at)
         self.run_ = Import(
-            by=self.payload.by or self.found.by,
+            by=by,
             now=self.job.created_at,
             report=self.report.add,
             late=self._late,
@@ -147,6 +154,9 @@ class _Turn:
             window_done=self._window_done,
             resumed=not dry,
             named={brand.slug for brand in self.brands},
+            update=update,
+            updating=updating if update and not dry else None,
+            change=lambda change: self.report.add_change(change, self.layout),
         )
         totals = self.run_.totals
         if not dry:
@@ -180,7 +190,7 @@ class _Turn:
         if self.run_.dry_run:
             return
         totals = asdict(self.run_.totals)
-        kept = {name: totals[name] for name in ("imported", "there", "brands", "pictures")}
+        kept = {name: totals[name] for name in ("imported", "changed", "there", "brands", "pictures")}
         checkpoint = ImportCheckpoint(line, kept, tuple(self.late), tuple(self.brands))
         self.job = jobs.save_checkpoint(self.job, to_item(checkpoint), now=self._at())
 
@@ -216,20 +226,28 @@ class _Turn:
 
 
 class Report:
-    """The remarks of one run, as a file for spreadsheets; memory holds the first ones, and why lines were rejected."""
+    """The remarks of one run, and the changes that a check found, as files for spreadsheets.
 
-    def __init__(self, folder: Path) -> None:
+    Memory holds the first ones of each, and why lines were rejected.
+    """
+
+    def __init__(self, folder: Path, *, changes: bool) -> None:
         self.folder = folder
         self.first: list[dict[str, Any]] = []
+        self.first_changes: list[dict[str, Any]] = []
         self.reasons: dict[int, str] = {}
+        self.parts = (REPORT, REJECTED, CHANGES) if changes else (REPORT, REJECTED)
         self._file = (folder / REPORT).open("w", encoding="utf-8-sig", newline="")
+        self._changes = (folder / CHANGES).open("w", encoding="utf-8-sig", newline="")
         self._write(_("Line"), _("Refused"), _("Column"), _("Value"), _("Reason"))
+        self._write(_("Line"), _("Id"), _("Title"), _("Field"), _("Before"), _("After"), file=self._changes)
 
     def __enter__(self) -> Report:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
+        self._changes.close()
 
     def add(self, remark: Remark) -> None:
         if remark.refused:
@@ -244,9 +262,19 @@ class Report:
     def add_brand(self, brand: NewBrand) -> None:
         self._write(brand.line, _("no"), _("Brand"), brand.name, NEW_BRAND)
 
+    def add_change(self, change: DealChange, layout: Layout) -> None:
+        if len(self.first_changes) < SHOWN:
+            self.first_changes.append(asdict(change) | {"fields": [asdict(one) for one in change.fields]})
+        for one in change.fields:
+            title = layout.title_of(COLUMN_OF.get(one.name, one.name))
+            self._write(
+                change.line, change.id, change.title, title, one.before, one.after, file=self._changes
+            )
+
     def finish(self, path: Path, read_as: CsvFormat, import_id: str) -> None:
         """Write the rejected rows, in the columns of the file and with their reasons behind them, and store all."""
         self._file.close()
+        self._changes.close()
         with (self.folder / REJECTED).open("w", encoding="utf-8-sig", newline="") as file:
             write = csv.writer(file).writerow
             width = 0
@@ -257,14 +285,14 @@ class Report:
                 last = self.reasons[record.line] if width else str(csv_files.REASONS)
                 write([*(safe_cell(unmarked(cell)) for cell in cells), safe_cell(last)])
                 width = width or len(cells)
-        for part in (REPORT, REJECTED):
+        for part in self.parts:
             with (self.folder / part).open("rb") as file:
                 name = file_name(import_id, part)
                 storage().delete(name)
                 storage().save(name, File(file))
 
-    def _write(self, *cells: object) -> None:
-        csv.writer(self._file).writerow([safe_cell(cell) for cell in cells])
+    def _write(self, *cells: object, file: TextIO | None = None) -> None:
+        csv.writer(file or self._file).writerow([safe_cell(cell) for cell in cells])
 
 
 def _cells(record: Record, separator: str, width: int) -> list[str]:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import structlog
 from django.conf import settings
@@ -129,9 +129,8 @@ def run(
 
     On a copy of the site it does nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
     """
-    next_expiry = next_round = clock()
-    next_alarm = clock() + alarms.EVERY
-    next_count = clock()
+    expired_at = planned_at = counted_at = datetime.min.replace(tzinfo=UTC)
+    alarmed_at = clock()
     says_so = False
     while not stop.is_set():
         worked = False
@@ -146,25 +145,31 @@ def run(
             continue
         try:
             worked = run_next(now=clock())
-            if expire and clock() >= next_expiry:
+            if expire and is_over(expired_at, EXPIRE_EVERY, now=clock()):
                 expired = schema.delete_expired(now=clock())
-                next_expiry = clock() + EXPIRE_EVERY
+                expired_at = clock()
                 logger.debug("expired", items=expired)
-            if clock() >= next_round:
+            if is_over(planned_at, BEGIN_ROUND_EVERY, now=clock()):
                 if settings.DEALSITE_CHECK_LINKS:
                     checked_links.begin_round(now=clock())
                 schedule.plan(now=clock())
-                next_round = clock() + BEGIN_ROUND_EVERY
-            if clock() >= next_alarm:
-                next_alarm = clock() + alarms.EVERY
+                jobs.free_taken_ahead(now=clock())
+                planned_at = clock()
+            if is_over(alarmed_at, alarms.EVERY, now=clock()):
+                alarmed_at = clock()
                 alarms.check(now=clock())
-            if clock() >= next_count:
-                next_count = clock() + task_counts.EVERY
+            if is_over(counted_at, task_counts.EVERY, now=clock()):
+                counted_at = clock()
                 task_counts.count(now=clock())
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:
             stop.wait(IDLE_SECONDS)
+
+
+def is_over(since: datetime, span: timedelta, *, now: datetime) -> bool:
+    """Tell whether a span is over; also where it began by a clock that was ahead, and has been set right since."""
+    return not since <= now < since + span
 
 
 def charge(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
@@ -259,6 +264,8 @@ def note_unknown(kind: str, *, now: datetime) -> None:
 def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     began = time.monotonic()
     try:
+        if job.tries > jobs.MAX_TRIES and job.kind not in schedule.HANDLERS:  # which note how they ended
+            raise schedule.GivenUp(schedule.GIVEN_UP)
         with heartbeat.at_work(job.kind, now):
             if job.kind in PAUSABLE and "by" in job.payload and not users.is_editor(job.payload["by"]):
                 raise jobs.Orphaned(ORPHANED)

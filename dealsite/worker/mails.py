@@ -109,7 +109,7 @@ def send_order_notice(job: Job, now: datetime) -> None:
     with spoken(user.preferences.language if user else ""):
         template = f"order_{notice.status.lower()}.txt"
         text = _render(template, status=notice.status, order=order, lines=lines)
-        to = user.email or notice.to if user and notice.to else notice.to  # their address of today
+        to = user.email if user and notice.to else notice.to  # their address of today, once it is confirmed
         _send(notice.status, text, to, now, order_id=order.id)
 
 

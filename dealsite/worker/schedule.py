@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from dealsite import home
 from dealsite.accounts import second_factor
@@ -42,6 +43,8 @@ WHOLE_TRIES = 2  # a worker that has too little memory for it would end each tim
 RATE = 2000  # items a second
 SAMPLE_SECONDS = 300.0  # 600,000 items at that rate
 
+GIVEN_UP = gettext_noop("The worker has ended 8 times before this did.")  # jobs.MAX_TRIES
+
 logger = structlog.get_logger(__name__)
 
 
@@ -60,7 +63,7 @@ class HeldJob:
     def renew(self, *_: object) -> None:
         """Say that the work gets on; renews the lease each ten seconds, and waits for a table that is away."""
         now = self.clock()
-        if now - max(self._renewed, self._tried) < RENEW_EVERY:
+        if abs(now - max(self._renewed, self._tried)) < RENEW_EVERY:  # further back: the clock was ahead
             return
         self._tried = now
         try:
@@ -161,12 +164,14 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
     pace = pace or Pace(RATE)
     pace.then = held.renew
     problems, position = list[Problem](), None
-    is_whole = sample.known_items() <= WHOLE_ITEMS and held.job.tries <= WHOLE_TRIES
+    is_whole = sample.known_items(now=held.clock()) <= WHOLE_ITEMS and held.job.tries <= WHOLE_TRIES
     if is_whole:
         problems = checks.find(pace)
     else:
         taken = sample.check(
-            sample.last_position(), is_enough=lambda items: pace.seconds >= SAMPLE_SECONDS, seen=pace
+            sample.last_position(now=held.clock()),
+            is_enough=lambda items: pace.seconds >= SAMPLE_SECONDS,
+            seen=pace,
         )
         problems, position = taken.problems, taken.position
     items = pace.items
@@ -227,7 +232,7 @@ def start(work: Callable[[], None]) -> None:
 
 
 class GivenUp(Exception):
-    """The processes that ran a command have ended too often before they were through with it."""
+    """The processes that ran a job have ended too often before they were through with it."""
 
 
 def run(job: Job, work: Callable[[HeldJob], str], *, clock: Callable[[], datetime] = timezone.now) -> None:
@@ -235,7 +240,7 @@ def run(job: Job, work: Callable[[HeldJob], str], *, clock: Callable[[], datetim
     held = HeldJob(job, clock)
     try:
         if job.tries > jobs.MAX_TRIES:
-            raise GivenUp(f"The worker has ended {jobs.MAX_TRIES} times before this did.")
+            raise GivenUp(GIVEN_UP)
         with heartbeat.at_work(job.kind, held.began):
             said = work(held)
         held.hold()  # whoever has taken it meanwhile notes how it went for them

@@ -4,8 +4,11 @@ Each button answers htmx with the cart as it is then, others with a redirect to 
 """
 
 from collections.abc import Callable
+from datetime import datetime
+from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -21,18 +24,20 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import SiteRequest, UserRequest
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.carts import CartOwner, Line
-from dealsite.data.entities.commerce import ACTIVE, MAX_QUANTITY, SAVED
+from dealsite.data.commerce.carts import CartChanged, CartOwner, Line
+from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, MAX_QUANTITY, SAVED
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
 from dealsite.web.page_cache import from_this_site
 from dealsite.web.pages import action, page, part
-from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm
+from shopping.cart.cart_forms import NUMBER, AddForm, RemovedLine, UndoForm, WrongQuantity
 from shopping.cart.owner import add_visitor_cart, owner_of
 
 NOT_THERE = gettext_lazy("This deal is not in your cart any more.")
+QUANTITY_CHANGED = gettext_lazy("The number of pieces is changed.")
+OF_ANOTHER = gettext_lazy("You are signed in with another account now. This is its cart.")
 
 
 @page("2 queries + 1 batch get", seen_by="shopper")
@@ -67,17 +72,11 @@ def add_to_cart(request: SiteRequest) -> HttpResponse:
 @action
 @require_POST
 def change_quantity(request: SiteRequest) -> HttpResponse:
-    """Have so many pieces of a deal. 1 batch get + 1 transaction."""
-    number = number_in(request.POST.get("quantity", "").strip(), most=8)
-    deal_id = request.POST.get("deal", "")
+    """Have as many pieces as the fields say, and go on to checkout where that was pressed.
 
-    def have(owner: CartOwner) -> str:
-        if number is None:
-            raise Invalid(NUMBER)
-        changing.change_quantity(owner, deal_id, number, now=timezone.now())
-        return _("The number of pieces is changed.")
-
-    return change(request, have)
+    1 batch get + 1 transaction for each field that was changed.
+    """
+    return change(request, then="checkout" if request.POST.get("do") == "checkout" else "cart")
 
 
 @action
@@ -172,6 +171,7 @@ def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpRe
         "look": carts.view(carts.read(owner, now=now), now=now) if owner else None,
         "left_behind": bool(request.user.is_authenticated and cookies.cart(request)),
         "most": MAX_QUANTITY,
+        "signed_out": not request.user.is_authenticated and settings.SESSION_COOKIE_NAME in request.COOKIES,
     }
     template = "shopping/cart/_cart_answer.html" if request.htmx else "shopping/cart/cart.html"
     response = render(request, template, context, status=status)
@@ -180,26 +180,63 @@ def cart_page(request: SiteRequest, status: int = 200, **context: Any) -> HttpRe
 
 
 def change(
-    request: SiteRequest, make: Callable[[CartOwner], str], *, removed: list[Line] | None = None
+    request: SiteRequest,
+    make: Callable[[CartOwner], str] | None = None,
+    *,
+    removed: list[Line] | None = None,
+    then: str = "cart",
 ) -> HttpResponse:
-    """Change the visitor's cart by a function that returns what to say, and show it.
+    """Change the numbers of pieces that were typed, then the cart by a function that returns what to say, and show it.
 
-    The function puts the line that it takes out into `removed`, and the shopper gets a button to take that back.
+    The function puts the line that it takes out into `removed`, and the shopper gets a button to take that back. A form
+    that shows a user's cart asks them to sign in once their session has ended.
     """
-    owner = owner_of(request)
-    limits.count_use(request, "cart", now=timezone.now())
+    carry_out = partial(_change, make=make, removed=[] if removed is None else removed, then=then)
+    return signed_in(carry_out)(request) if request.POST.get("username") else carry_out(request)  # type: ignore[return-value]
+
+
+def _change(
+    request: SiteRequest, *, make: Callable[[CartOwner], str] | None, removed: list[Line], then: str
+) -> HttpResponse:
+    owner, now = owner_of(request), timezone.now()
+    limits.count_use(request, "cart", now=now)
+    wrong: dict[str, WrongQuantity] = {}
     try:
         if owner is None:
             raise NotFound(NOT_THERE)
-        said, status = make(owner), 200
+        if request.POST.get("username", request.user.username) not in ("", request.user.username):
+            raise CartChanged(OF_ANOTHER)
+        wrong = _have_quantities(request, owner, now)
+        said, status = make(owner) if make else "" if wrong else str(QUANTITY_CHANGED), 200
     except (Conflict, NotFound, Invalid) as error:
         said, status = str(error), 409
-    undo = RemovedLine.of(removed[0], now=timezone.now()) if removed else None
+    if wrong:
+        said, status = " ".join([said, *{one.reason: "" for one in wrong.values()}]).strip(), 409
+    undo = RemovedLine.of(removed[0], now=now) if removed else None
     if request.htmx:
-        return cart_page(request, status, said=said, refused=status != 200, undo=undo)
+        return cart_page(request, status, said=said, refused=status != 200, undo=undo, wrong=wrong)
+    if status == 200 and then != "cart":
+        return HttpResponseRedirect(reverse(then))
     level = messages.SUCCESS if status == 200 else messages.ERROR
     messages.add_message(request, level, said, extra_tags=str(undo or ""))
-    return HttpResponseRedirect(reverse("cart"))
+    return cart_page(request, status, wrong=wrong) if wrong else HttpResponseRedirect(reverse("cart"))
+
+
+def _have_quantities(request: SiteRequest, owner: CartOwner, now: datetime) -> dict[str, WrongQuantity]:
+    """Have as many pieces of each deal as its field says, where that is not what it showed; return what cannot be."""
+    sent, wrong = request.POST, {}
+    # A form that does not say what its fields showed means each of them: no id is a number.
+    ids, typed = sent.getlist("deal")[:MAX_ACTIVE], sent.getlist("quantity")
+    for deal_id, text, shown in zip(ids, typed, sent.getlist("shown") or ids, strict=False):
+        if text == shown:
+            continue
+        try:
+            if (number := number_in(text.strip(), most=8)) is None:
+                raise Invalid(NUMBER)
+            changing.change_quantity(owner, deal_id, number, now=now)
+        except (Conflict, NotFound, Invalid) as error:
+            wrong[deal_id] = WrongQuantity(text, str(error))
+    return wrong
 
 
 def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import NamedTuple
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -35,6 +36,13 @@ class AddForm(forms.Form):
             raise ValidationError(DAMAGED)
         return deal, seen
 
+    def clean_quantity(self) -> int:
+        """Return 1 for a button without a field; a field that was emptied says nothing."""
+        quantity: int | None = self.cleaned_data["quantity"]
+        if quantity is None and "quantity" in self.data:
+            raise ValidationError(NUMBER)
+        return quantity or 1
+
     def clean_token(self) -> str:
         token: str = self.cleaned_data["token"]
         if token and not is_ulid(token):
@@ -46,7 +54,7 @@ class AddForm(forms.Form):
         if not self.is_valid():
             raise Invalid(NUMBER if set(self.errors) == {"quantity"} else DAMAGED)
         deal, seen = self.cleaned_data["offer"]
-        quantity = self.cleaned_data["quantity"] or 1
+        quantity = self.cleaned_data["quantity"]
         return CartAddition(deal, quantity, new_ulid(now), token=self.cleaned_data["token"], seen=seen)
 
 
@@ -54,6 +62,13 @@ class UndoForm(AddForm):
     """What puts a removed line back, to where it was."""
 
     saved = forms.BooleanField(required=False)
+
+
+class WrongQuantity(NamedTuple):
+    """What was typed for a number of pieces, and why it cannot be."""
+
+    typed: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

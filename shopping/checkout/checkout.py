@@ -59,7 +59,7 @@ class CheckoutForm(forms.Form):
     name = _line(gettext_lazy("Name"), "name", "name")
     street = _line(gettext_lazy("Street and house number"), "street", "address-line1")
     extra = _line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
-    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code")
+    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code", required=False)
     city = _line(gettext_lazy("Town"), "city", "address-level2")
     country = _line(gettext_lazy("Country"), "country", "country-name")
     plan = forms.TypedChoiceField(
@@ -126,25 +126,27 @@ class PlanChoice:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def checkout(request: UserRequest) -> HttpResponse:
-    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transaction."""
+    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 1 get + 3 updates + 1 query + 1 transact."""
     now = timezone.now()
     if request.method != "POST":
         return _page(request, now)
     ticket, form = Ticket.of(request), CheckoutForm(request.POST)
-    if request.POST.get("do") == "card":
-        return _to_card(request)
+    if request.POST.get("do") in ("card", "cart"):
+        return _away(request)
     if ticket.is_old(now):
         return _placed_or_old(request, ticket, form, now)
     if not form.is_valid():
         return _page(request, now, form, 422)
     data = form.cleaned_data
-    if data["total"] and not ticket.method:
+    card = saved_details.buyer(request.user.username).card
+    if data["total"] and (card is None or card.token != ticket.method):  # removed or replaced since
         form.add_error(None, _("Choose a card to pay with."))
         return _page(request, now, form, 422)
     limits.count_use(request, "order", now=now)
     try:
         order = place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:
+        _keep_address(request)
         return cart_page(request, error.status, nothing_ordered=str(error))
     except Invalid as error:
         for name, reason in error.fields.items():
@@ -172,7 +174,7 @@ def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Pur
         order_id=ticket.order_id,
         username=user.username,
         name=user.name,
-        email=user.email,
+        email=user.email or user.account.pending_email,
         version=data["version"],
         total=data["total"],
         address=Address(**{name: data[name] for name in ADDRESS_FIELDS}),
@@ -191,11 +193,17 @@ def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now
     return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
 
 
-def _to_card(request: UserRequest) -> HttpResponse:
-    """Go on to where a card is entered, and keep what was typed of the address meanwhile. 1 update."""
+def _away(request: UserRequest) -> HttpResponse:
+    """Go to where a card is entered, or to the cart, and keep what was typed of the address meanwhile. 1 update."""
+    _keep_address(request)
+    if request.POST["do"] == "cart":
+        return HttpResponseRedirect(reverse("cart"))
+    return cards.to_gateway(request, back=reverse("checkout"))
+
+
+def _keep_address(request: UserRequest) -> None:
     typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
     saved_details.keep_address(request.user.username, typed)
-    return cards.to_gateway(request, back=reverse("checkout"))
 
 
 def _page(

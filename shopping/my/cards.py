@@ -105,9 +105,12 @@ def finish_card(request: UserRequest) -> HttpResponse:
 @signed_in
 @require_POST
 def forget_card(request: UserRequest) -> HttpResponse:
-    """Forget the card. 1 update."""
-    saved_details.forget_card(request.user.username)
-    messages.success(request, _("Your card is removed. Open instalments are still charged to it."))
+    """Forget the card. 1 transaction."""
+    now = timezone.now()
+    saved_details.forget_card(request.user.username, job_id=new_ulid(now), now=now)
+    messages.success(
+        request, _("Your card is removed. Open instalments are charged to no card until you add one.")
+    )
     return HttpResponseRedirect(reverse("card"))
 
 

@@ -20,7 +20,7 @@ from dealsite.accounts.requests import UserRequest, destination
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.payment import payment_actions, payment_lists
 from dealsite.data.commerce.payment.payment_record import Payment
-from dealsite.data.entities.payments import FAILED, PENDING, SCHEDULED
+from dealsite.data.entities.payments import FAILED
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso, time_of
 from dealsite.text import stored_words
@@ -39,21 +39,19 @@ class OrderPayments:
         return time_of(self.order) if self.order else None
 
 
-@page("2 queries + 1 get")
+@page("3 queries + 1 get")
 @signed_in
 @require_safe
 def payments(request: UserRequest) -> HttpResponse:
-    """Show what failed, what comes within 90 days and what was, by order. 2 queries + 1 get."""
+    """Show what failed, what comes within 90 days and what was, by order. 3 queries + 1 get."""
     username, now = request.user.username, timezone.now()
     after, past = request.GET.get("after") or None, request.GET.get("past") or None
     coming = payment_lists.coming(username, now=now, after=after)
-    history = payment_lists.history(username, after=past)
-    still_open = [payment for payment in coming.payments if payment.status in (SCHEDULED, PENDING)]
-    done = [p for p in coming.payments if p.status not in (SCHEDULED, PENDING, FAILED)]
+    history = payment_lists.done(username, now=now, after=past)
     context = {
         "failed": [payment for payment in coming.payments if payment.status == FAILED],
-        "coming": by_order(still_open),
-        "history": by_order([*reversed(done), *history.payments]),
+        "coming": by_order(payment for payment in coming.payments if payment.status != FAILED),
+        "history": by_order(history.payments),
         "after": f"?{urlencode({'after': coming.after})}" if coming.after else "",
         "past": f"?{urlencode({'past': history.after})}" if history.after else "",
         "first": not (after or past),

@@ -16,7 +16,7 @@ from dealsite.data.commerce.carts import LineView
 from dealsite.data.table.ids import new_ulid
 from dealsite.pictures import renditions
 from dealsite.templatetags.design import money, time_left
-from shopping.cart.cart_forms import RemovedLine
+from shopping.cart.cart_forms import RemovedLine, WrongQuantity
 
 register = template.Library()
 
@@ -77,6 +77,12 @@ def problems(shown: LineView) -> list[str]:
     }
     told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]
     return [sentences[problem] for problem in told]
+
+
+@register.filter
+def of_deal(wrong: dict[str, WrongQuantity], deal_id: str) -> WrongQuantity | None:
+    """What is wrong with the number of pieces that was typed for a deal; None if nothing is."""
+    return wrong.get(deal_id) if wrong else None
 
 
 @register.filter

@@ -14,7 +14,7 @@ from dealsite.data import table
 from dealsite.data.jobs import command_runs
 from dealsite.data.table.writes import Put
 from dealsite.engine.database import copy_database
-from tests.builders import DAY, NOW
+from tests.builders import DAY, EVER, NOW
 
 
 def put(number: int) -> None:
@@ -79,7 +79,7 @@ def test_of_its_own_archives_the_newest_are_kept_and_nobody_elses_is_touched(own
     left = sorted(path.name for path in tmp_path.glob("*.tar"))
     assert left[:2] == ["before-the-move.tar", "dealsite-20261119-000000.tar"]
     assert len(left) == 3
-    (noted,) = command_runs.newest("backup")
+    (noted,) = command_runs.newest("backup", now=EVER)
     assert (noted.ok, noted.by) == (True, "command")
     assert noted.said.endswith(f"{left[2]}, and read it again.")
 
@@ -95,7 +95,7 @@ def test_a_backup_that_fails_removes_no_archive(own_site, settings, tmp_path, mo
     with pytest.raises(CommandError, match="No space left"):
         call_command("backup", "--keep", "1")
     assert len(list(tmp_path.glob("*.tar"))) == 2
-    (noted,) = command_runs.newest("backup")
+    (noted,) = command_runs.newest("backup", now=EVER)
     assert (noted.ok, noted.said) == (False, "No space left on device")
 
 

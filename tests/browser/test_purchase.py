@@ -17,6 +17,7 @@ from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.cart.changing import CartAddition
 from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.people import sessions
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import make_user, sign_in_by_form
 from tests.browser.content import now_deal
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("site")
 ADDRESS = {
     "Name": "Ada Ash",
     "Street and house number": "1 High Street",
-    "Postcode": "10115",
+    "Postcode (optional)": "10115",
     "Town": "Berlin",
     "Country": "Germany",
 }
@@ -87,7 +88,7 @@ def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], 
     expect(lines(page).nth(0)).to_contain_text("A chair")
     expect(page.get_by_role("main")).to_contain_text("€120.00")
 
-    page.get_by_role("link", name="Go to checkout").click()
+    button(page, "Go to checkout").click()
     sign_in_by_form(page, "ada")
     expect(page).to_have_url(re.compile("/checkout/$"))
     expect(page.locator("#messages")).to_contain_text("Your cart came with you: 2 deals")
@@ -180,6 +181,94 @@ def test_impatient_clicks_add_once_and_order_once(window: Callable[..., Page]):
     button(page, "Place order").evaluate("button => { button.click(); button.click(); }")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you, your order is placed")
     assert len(orders.of_user("ada").orders) == 1
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_checkout_shows_what_was_typed_however_fast_one_clicks(window: Callable[..., Page], script: bool):
+    lamp, chair = (
+        now_deal(title=title, price=Decimal("10.00"), was_price=None) for title in ("Lamp", "Chair")
+    )
+    page = window(shopper(lamp, chair), script=script)
+    page.goto("/cart/")
+    page.get_by_label("Pieces of Lamp").fill("7")
+    page.get_by_label("Pieces of Chair").fill("0")
+    button(page, "Go to checkout").click()
+    expect(page.get_by_label("Pieces of Chair")).to_have_accessible_description(
+        "Enter a whole number from 1 to 999."
+    )
+    expect(page.get_by_label("Pieces of Lamp")).to_have_value("7")
+    page.get_by_label("Pieces of Chair").fill("2")
+    button(page, "Go to checkout").click()
+    expect(page).to_have_url(re.compile("/checkout/$"))
+    expect(page.get_by_role("main")).to_contain_text("€90.00")
+
+
+def test_what_is_typed_while_an_answer_is_on_its_way_is_kept(window: Callable[..., Page]):
+    lamp, chair = (
+        now_deal(title=title, price=Decimal("10.00"), was_price=None) for title in ("Lamp", "Chair")
+    )
+    page = window(shopper(lamp, chair), alone=True)
+    page.goto("/cart/")
+    with page.expect_response("**/cart/quantity/"):
+        page.get_by_label("Pieces of Lamp").fill("0")
+        page.get_by_label("Pieces of Lamp").press("Tab")
+    expect(page.get_by_role("button", name="Save for later Lamp")).to_be_focused()
+    expect(page.get_by_label("Pieces of Lamp")).to_have_accessible_description(
+        "Enter a whole number from 1 to 999."
+    )
+    page.get_by_label("Pieces of Lamp").fill("2")
+
+    def slowly(route: Any) -> None:
+        answer = route.fetch()
+        page.get_by_label("Pieces of Chair").fill("3")
+        route.fulfill(response=answer)
+
+    page.route("**/cart/quantity/", slowly, times=1)
+    page.get_by_label("Pieces of Lamp").press("Tab")
+    expect(page.get_by_role("main")).to_contain_text("€50.00")
+    expect(page.get_by_label("Pieces of Chair")).to_have_value("3")
+    expect(page.get_by_label("Pieces of Chair")).to_be_focused()
+    page.get_by_label("Pieces of Chair").fill("4")
+    button(page, "Remove Lamp").click()
+    expect(lines(page)).to_have_count(1)
+    expect(page.get_by_role("main")).to_contain_text("€40.00")
+
+
+def test_a_cart_whose_session_has_ended_says_so(window: Callable[..., Page]):
+    page = window(shopper(now_deal(title="Lamp")))
+    page.goto("/cart/")
+    sessions.end_all("ada")
+    page.get_by_label("Pieces of Lamp").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("heading", name="Your session has ended")).to_be_in_viewport()
+    expect(page.get_by_role("main")).not_to_contain_text("Your cart is empty")
+
+
+def test_what_is_typed_at_checkout_survives_reload_and_detours_until_it_is_ordered(
+    window: Callable[..., Page],
+):
+    page = window(shopper(now_deal(title="Lamp", price=Decimal("30.00"), was_price=None)))
+    plan = page.get_by_role("radio", name=re.compile("3 monthly instalments"))
+
+    def is_there() -> None:
+        expect(page.get_by_label("Town")).to_have_value("Berlin")
+        expect(plan).to_be_checked()
+
+    page.goto("/checkout/")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    plan.check()
+    page.reload()
+    is_there()
+    page.goto("/brands/")
+    page.goto("/checkout/")
+    is_there()
+    button(page, "Change").click()
+    button(page, "Go to checkout").click()
+    is_there()
+    button(page, "Place order").click()
+    expect(page.get_by_role("main")).to_contain_text("You pay in 3 instalments")
+    assert page.evaluate("sessionStorage.getItem('checkout')") is None
 
 
 @pytest.mark.sample(quick=0, whole=3)

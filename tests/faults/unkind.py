@@ -117,7 +117,7 @@ class Faults:
         self.row.count = refused + 1
         if self._happens(self.throttles, "throttled"):
             error = self.random.choice(["ProvisionedThroughputExceededException", "ThrottlingException"])
-            return _error(request, error, "The level of configured provisioned throughput was exceeded.")
+            return errored(request, error, "The level of configured provisioned throughput was exceeded.")
         if operation == "TransactWriteItems" and self._happens(self.conflicts, "conflict"):
             count = len(body["TransactItems"])
             reasons: list[Item] = [{"Code": "None"} for _ in range(count)]
@@ -129,11 +129,11 @@ class Faults:
             message = (
                 f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
             )
-            return _error(request, "TransactionCanceledException", message, CancellationReasons=reasons)
+            return errored(request, "TransactionCanceledException", message, CancellationReasons=reasons)
         if operation in ("PutItem", "UpdateItem", "DeleteItem") and self._happens(
             self.conflicts / 3, "conflict of a single write"
         ):
-            return _error(request, "TransactionConflictException", "Transaction is ongoing for the item")
+            return errored(request, "TransactionConflictException", "Transaction is ongoing for the item")
         self._lose(request, self.lost_replies / 2, ConnectionClosedError, "lost request")
         self.row.count = 0
         return None
@@ -146,8 +146,13 @@ class Faults:
             raise error(endpoint_url=request.url)
 
     def _answered(self, request: Any, status: int, answer: Item) -> AWSResponse:
-        """Answer, unless the answer is lost on its way."""
-        self._lose(request, self.lost_replies, ReadTimeoutError, "lost reply")
+        """Answer, unless the answer is lost on its way, or says of what was carried out that it failed."""
+        try:
+            self._lose(request, self.lost_replies, ReadTimeoutError, "lost reply")
+        except ReadTimeoutError:
+            if self.random.random() < 0.5:
+                raise
+            return errored(request, "InternalServerError", "It is not known whether this was done.", 500)
         self.row.lost = False
         return _answer(request, status, answer)
 
@@ -523,12 +528,13 @@ def _answer(request: Any, status: int, answer: Item) -> AWSResponse:
     return AWSResponse(request.url, status, headers, _Raw(json.dumps(answer).encode()))
 
 
-def _error(request: Any, code: str, message: str, **more: Any) -> AWSResponse:
+def errored(request: Any, code: str, message: str, status: int = 400, **more: Any) -> AWSResponse:
+    """Return an answer with an error of DynamoDB's."""
     namespace = (
         "com.amazon.coral.availability"
         if code == "ThrottlingException"
         else "com.amazonaws.dynamodb.v20120810"
     )
     return _answer(
-        request, 400, {"__type": f"{namespace}#{code}", "message": message, "Message": message} | more
+        request, status, {"__type": f"{namespace}#{code}", "message": message, "Message": message} | more
     )

@@ -64,7 +64,7 @@ def results_of(path):
 def as_new(results):
     """What is said of rows, and the deals of those that can be new ones."""
     for one in results:
-        yield from getattr(one, "lacks", ()) or [one]
+        yield from getattr(one, "lacks", {}).values() or [one]
 
 
 def check_file(path):

@@ -148,7 +148,7 @@ def test_a_known_file_gives_deals_without_a_choice(name, whole_table):
         as_read = {field: content[field] for field in wanted}
         as_read |= {field: content[field] and f"{content[field]:.2f}" for field in ("price", "was_price")}
         assert {field: str(value) for field, value in as_read.items()} == wanted
-        assert (one.image_url, one.lacks) == (PICTURE, ())
+        assert (one.image_url, one.lacks) == (PICTURE, {})
         assert one.foreign
 
 

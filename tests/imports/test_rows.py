@@ -44,6 +44,7 @@ def test_a_row_becomes_a_deal(tmp_path):
         ),
         brand_name="Lampadine & Söhne",
         image_url="https://images.example/1.jpg",
+        says=new.says,
     )
     assert time_of(new.id) == datetime(2026, 11, 1, 8, 0, tzinfo=UTC)
 

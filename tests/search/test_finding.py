@@ -99,6 +99,12 @@ def test_the_beginning_of_a_word_is_no_misspelt_word(index):
         ("Café crème", "cafe creme"),
         ("Lap\u00adtop", "laptop"),
         ("Laptop", "lap\u00adtop\u200b"),
+        (
+            "Rinderkennzeichnungsfleischetikettierungsgesetz",
+            "rinderkennzeichnungsfleischetikettierungsgesetz",
+        ),
+        ("Rindfleisch-Etikettierungs-Überwachungs-Aufgaben", "rindfleischetikettierungsuberwachungsaufgaben"),
+        ("x" * 250, "x" * 250),
     ],
 )
 def test_a_word_is_found_however_it_is_spelled(index, title, text):

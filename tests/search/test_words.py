@@ -17,7 +17,8 @@ def test_words_are_folded(subtests):
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", ["\u0645\u06cc\u062e\u0648\u0627\u0647\u0645"]),
         ("Lap\u00adtop \u845b\U000e0100 \u3164lamp\u202e", ["laptop", "\u845b", "lamp"]),
         ("a\x00b\ud800c", ["a", "b", "c"]),
-        ("x" * 41 + " ok", ["ok"]),
+        ("x" * 46 + " ok", ["x" * 46, "ok"]),
+        ("x" * 201 + " ok", ["x" * 200, "ok"]),
         ('"(+-title:[* TO z]"', ["title", "to", "z"]),
         ("", []),
     ]:
@@ -31,6 +32,7 @@ def test_words_have_other_spellings(subtests):
         ("GeForce RTX4070", ["rtx", "4070"]),
         ("don’t", ["dont"]),
         ("16GB", ["16", "gb"]),
+        ("x" * 150 + "-" + "y" * 90, ["x" * 150 + "y" * 50]),
         ("plain words", []),
     ]:
         with subtests.test(text=text, more=more):

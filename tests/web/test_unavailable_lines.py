@@ -14,7 +14,7 @@ from dealsite.data.table import client as table_client
 from dealsite.data.table import errors, reports
 from dealsite.middleware import MeterMiddleware
 from dealsite.web import page_cache
-from tests.data.table.conftest import wire as wire
+from tests.data.conftest import wire as wire
 from tests.data.table.wire import Wire, raw, whole
 
 HTML = b"<html><body>It works!</body></html>"

@@ -6,29 +6,33 @@ import contextlib
 import csv
 import io
 import itertools
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
-from dealsite.data import table
-from dealsite.data.catalogue import brands, drafts
-from dealsite.data.catalogue.deal import publishing
-from dealsite.data.editing import imports
+from dealsite.data import keys, table
+from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue.deal import deleting, editing, publishing
+from dealsite.data.editing import bulk, imports
+from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.jobs.payloads import to_item
-from dealsite.data.table.errors import Invalid
+from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid, time_of
+from dealsite.data.table.writes import Update, exists
 from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests.builders import DAY, NOW, make_deal
+from tests.builders import DAY, NOW, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
 from tests.measuring import measured
@@ -62,7 +66,7 @@ def upload_file(made, *, content=None, now=NOW, **options):
     name = running.file_name(import_id, running.ROWS)
     running.storage().delete(name)
     running.storage().save(name, ContentFile(content))
-    source_file = SourceFile("deals.csv", len(content), len(made), "utf-8", ",", TITLES, ".", "day")
+    source_file = SourceFile("deals.csv", len(content), len(made), "utf-8", ",", chosen.titles, ".", "day")
     one = imports.create(source_file, import_id=import_id, by="eve", now=now)
     fingerprint = layout.fingerprint(TITLES)
     imports.check(one, to_item(chosen), fingerprint=fingerprint, version=1, job_id=new_ulid(now, 2), now=now)
@@ -106,6 +110,7 @@ def test_a_check_counts_and_stores_nothing_but_its_report():
     assert one.stage == CHECKED
     assert one.totals == {
         "imported": 2,
+        "changed": 0,
         "there": 0,
         "refused": 1,
         "brands": 2,
@@ -293,7 +298,7 @@ def test_files_are_deleted_after_a_week(private):
     import_id = upload_file([make_row(0, price="x")])
     work()
     (private / "imports" / import_id / running.OLD_PART).write_text("[]")
-    assert len(list((private / "imports" / import_id).iterdir())) == 4
+    assert len(list((private / "imports" / import_id).iterdir())) == 5
     work(NOW + 7 * DAY)
     assert list((private / "imports" / import_id).iterdir()) == []
     assert imports.get(import_id).totals["refused"] == 1
@@ -369,3 +374,325 @@ def test_a_deal_of_before_is_never_counted_as_imported():
     one = imported([row])
     assert (one.totals["imported"], one.totals["there"]) == (0, 1)
     assert drafts.get_many([deal_id]) == {}
+
+
+# Rows that change what is there
+
+
+def deals_to_change(number=3):
+    """Publish some deals, and return them with rows that mean them by id."""
+    made = [
+        make_deal(
+            title=f"Chair {n}",
+            price=Decimal("30.00"),
+            was_price=Decimal("40.00"),
+            stock=8,
+            link=f"https://shop.example/chair/{n}",
+            category="home-furniture",
+            description="Old",
+            deal_id=new_ulid(NOW - DAY, n),
+            now=NOW - DAY,
+        )
+        for n in range(number)
+    ]
+    return made, [dict.fromkeys(FIELDS, "") | {"id": deal.id, "price": "25"} for deal in made]
+
+
+def changing(made, *, columns=FIELDS, update="all", **options):
+    """Import rows of some columns."""
+    options |= {"titles": tuple(columns), "columns": tuple(columns)}
+    return imported(made, content=as_csv(made, columns), update=update, **options)
+
+
+def undo(one, now=LATER + timedelta(minutes=1)):
+    job = imports.load(one.id)[1]
+    undo_id = new_ulid(now, 7)
+    measured(imports.undo)(one, job, version=one.version, undo_id=undo_id, by="eve", now=now)
+    imports.undo(imports.get(one.id), job, version=one.version, undo_id=undo_id, by="eve", now=now)
+    work(now)
+    return bulk.get(undo_id)
+
+
+@pytest.mark.parametrize(
+    ("update", "cells", "changed"),
+    [
+        ("", {"price": "25"}, {}),
+        ("prices", {"price": "25.00"}, {"price": Decimal("25.00")}),
+        ("prices", {"price": "30", "was_price": "40.0000"}, {}),
+        ("prices", {"price": "25", "title": "Sofa"}, {"price": Decimal("25.00")}),
+        ("prices", {"price": "30", "was_price": ""}, {"was_price": None}),
+        ("prices", {"price": "", "was_price": "35"}, {"price": Decimal("35.00"), "was_price": None}),
+        ("prices", {"was_price": "50"}, {"was_price": Decimal("50.00")}),
+        ("prices", {"stock": "12"}, {"stock": 12}),
+        ("prices", {"stock": ""}, {}),  # pieces would no longer be counted
+        ("all", {"title": "Sofa", "price": ""}, {"title": "Sofa"}),
+        ("all", {"title": "", "brand": "", "category": "", "url": ""}, {}),
+        ("all", {"brand": "Nordlicht", "category": "Home & Furniture"}, {}),
+        (
+            "all",
+            {"voucher_code": "x5", "description": "<b>New</b>"},
+            {"voucher_code": "x5", "description": "**New**"},
+        ),
+        ("all", {"description": ""}, {"description": ""}),
+        ("all", {"expires_at": "2027-01-01T10:00Z"}, {"expires_at": datetime(2027, 1, 1, 10, tzinfo=UTC)}),
+        ("all", {"url": "https://shop.example/new"}, {"link": "https://shop.example/new"}),
+        ("all", {"published_at": "2026-11-21T12:00Z", "image_url": "https://shop.example/a.png"}, {}),
+    ],
+)
+def test_a_row_changes_what_it_has_columns_for(update, cells, changed):
+    (deal,), _ = deals_to_change(1)
+    one = changing([{"id": deal.id} | cells], columns=("id", *cells), update=update)
+    assert (one.totals["changed"], one.totals["there"]) == ((1, 0) if changed else (0, 1))
+    assert deals.get(deal.id).content == replace(deal.content, **changed)
+    assert checks.find() == []
+
+
+def test_a_check_shows_what_would_change_field_by_field(private):
+    _, made = deals_to_change()
+    made[1] |= {"was_price": "40", "price": "30"}
+    made[2] |= {"title": "Sofa"}
+    import_id = upload_file(
+        made,
+        update="all",
+        content=as_csv(made, ("id", "title", "price", "was_price")),
+        titles=(columns := ("id", "title", "price", "was_price")),
+        columns=columns,
+    )
+    work(LATER)
+    one = imports.get(import_id)
+    assert (one.totals["changed"], one.totals["there"], one.totals["imported"]) == (2, 1, 0)
+    fields = [(change["line"], *change["fields"]) for change in one.changes]
+    price, was = (
+        {"name": name, "before": before, "after": after}
+        for name, before, after in [("price", "30.00", "25.00"), ("was_price", "40.00", "")]
+    )
+    assert fields == [
+        (2, price, was),
+        (4, {"name": "title", "before": "Chair 2", "after": "Sofa"}, price, was),
+    ]
+    assert table_of(import_id, running.CHANGES)[1] == [
+        "2",
+        made[0]["id"],
+        "Chair 0",
+        "price",
+        "30.00",
+        "25.00",
+    ]
+    assert len(table_of(import_id, running.CHANGES)) == 6
+    assert deals.get(made[0]["id"]).version == 1
+    order(import_id)
+    work(LATER)
+    assert imports.get(import_id).changes == one.changes  # also after the run
+    assert len(table_of(import_id, running.CHANGES)) == 6
+
+
+@pytest.mark.parametrize(
+    ("update", "cells", "column", "reason"),
+    [
+        ("prices", {"price": "60"}, "was_price", "The was-price must be above the price."),
+        ("all", {"category": "Nowhere"}, "category", "There is no such category."),
+        ("all", {"url": "ftp://x"}, "url", "full web address"),
+        ("all", {"title": "Sofa", "expires_at": "2020-01-01"}, "expires_at", "before it goes live"),
+    ],
+)
+def test_a_row_that_would_spoil_a_deal_is_rejected(update, cells, column, reason):
+    (deal,), _ = deals_to_change(1)
+    one = changing([{"id": deal.id} | cells], columns=("id", *cells), update=update)
+    (remark,) = one.remarks
+    assert (one.totals["changed"], one.totals["refused"], remark["column"]) == (0, 1, column)
+    assert reason in remark["reason"]
+    assert deals.get(deal.id) == deal
+
+
+def test_two_rows_change_no_deal_twice():
+    _, made = deals_to_change(2)
+    one = changing(
+        [*made, made[0] | {"price": "20"}, made[1] | {"price": "30", "was_price": "40", "stock": "8"}],
+        update="prices",
+    )
+    assert [one.totals[name] for name in ("changed", "there", "refused")] == [2, 1, 1]
+    assert one.remarks[0]["reason"] == "An earlier row changes the same deal."
+    assert {deals.get(row["id"]).content.price for row in made} == {Decimal("25.00")}
+
+
+def test_drafts_and_what_became_of_them_change_as_well():
+    draft = make_draft(title="Chair", link="https://shop.example/a", brand="Lampadine", now=NOW - DAY)
+    pointer = make_draft(title="Table", link="https://shop.example/b", now=NOW - 2 * DAY)
+    deal = make_deal(title="Table", link="https://shop.example/b", draft=pointer, now=NOW - DAY)
+    made = [{"id": one.id, "price": "9", "brand": "New one"} for one in (draft, pointer)]
+    one = changing(made, columns=("id", "price", "brand"), drafts=True)
+    assert (one.totals["changed"], one.totals["brands"]) == (2, 1)
+    assert deals.get(deal.id).content.price == drafts.get(draft.id).content.price == Decimal(9)
+    assert deals.get(deal.id).card.brand_name == drafts.get(draft.id).card.brand_name == "New one"
+    assert undo(one).changed == 2
+    assert (drafts.get(draft.id).content, deals.get(deal.id).content) == (draft.content, deal.content)
+    assert checks.find() == []
+
+
+def test_what_somebody_changed_or_deleted_after_the_check_is_left_alone():
+    made, cells = deals_to_change(4)
+    import_id = upload_file(cells, update="prices")
+    work()
+    order(import_id)
+    brand, later = brands.get("nordlicht"), NOW + timedelta(minutes=1)
+    for deal, by in ((made[0], "jonas"), (made[1], "mara")):
+        editing.edit(deal, replace(deal.content, title="Other"), version=1, brand=brand, by=by, now=later)
+    deleting.delete(made[2], by="jonas", now=later)
+    work(LATER)
+    one = imports.get(import_id)
+    assert [one.totals[name] for name in ("changed", "refused", "imported")] == [2, 2, 0]
+    assert one.remarks[-1]["reason"] == "jonas changed it meanwhile."
+    assert [deals.get(made[n].id).content.price for n in (0, 1, 3)] == [Decimal(30), Decimal(25), Decimal(25)]
+
+
+def test_pieces_that_are_sold_at_this_moment_do_not_stop_a_new_stock(monkeypatch):
+    (deal,), _ = deals_to_change(1)
+    save, sold = editing.edit, itertools.count()
+
+    def edit(*arguments, **options):
+        if next(sold) == 0:
+            table.write(Update(key=keys.offer(deal.id), set={"stock": 5}, when=(exists(),)))
+        return save(*arguments, **options)
+
+    monkeypatch.setattr(editing, "edit", edit)
+    one = changing([{"id": deal.id, "stock": "24"}], columns=("id", "stock"), update="prices")
+    assert (one.totals["changed"], deals.get(deal.id).stock) == (1, 24)
+
+
+@pytest.mark.parametrize(
+    ("stock", "given", "left", "then"),
+    [
+        (8, "24", 22, 6),
+        (8, "2", 0, 6),
+        (3, "1", 0, 2),
+        (None, "24", 20, None),
+        (8, "8", 5, 5),
+        (2, "1", None, 2),
+    ],
+)
+def test_an_undo_takes_away_what_the_import_added_to_the_stock(stock, given, left, then):
+    (deal,), _ = deals_to_change(1)
+    brand = brands.get("nordlicht")
+    deal = editing.edit(
+        deal, replace(deal.content, stock=stock), version=1, brand=brand, by="eve", now=NOW - DAY
+    )
+    one = changing([{"id": deal.id, "price": "25", "stock": given}], columns=("id", "price", "stock"))
+    change = {"set": {"stock": left}} if left is not None else {"remove": ("stock",)}
+    table.write(Update(key=keys.offer(deal.id), when=(exists(),), **change))
+    assert undo(one).changed == 1
+    assert deals.get(deal.id).content == replace(deal.content, stock=then)
+
+
+def test_an_undo_leaves_what_was_changed_since_and_comes_once():
+    made, cells = deals_to_change(3)
+    one = changing(cells, update="prices")
+    changed = deals.get(made[0].id)
+    editing.edit(
+        changed,
+        replace(changed.content, title="Other"),
+        version=2,
+        brand=brands.get("nordlicht"),
+        by="jonas",
+        now=LATER,
+    )
+    deleting.delete(deals.get(made[1].id), by="jonas", now=LATER)
+    done = undo(one)
+    assert (done.changed, done.job.state) == (1, "done")
+    refused = bulk_progress.rows(done.job.id, "REFUSED")
+    assert [row.reason for row in refused] == ["jonas changed it since.", "It was deleted since."]
+    again, job = imports.load(one.id)
+    with pytest.raises(Conflict, match="nothing to undo"):
+        imports.undo(again, job, version=again.version, undo_id=new_ulid(LATER, 1), by="eve", now=LATER)
+    assert not imports.may_be_undone(one, job, one.at + timedelta(days=30))
+    with pytest.raises(Conflict, match="were undone"):
+        imports.run(again, version=again.version, job_id=new_ulid(LATER, 2), by="eve", now=LATER)
+    assert checks.find() == []
+
+
+@pytest.mark.parametrize("first", ["undo", "run"])
+def test_of_undoing_and_going_on_with_a_cancelled_import_one_happens(first, monkeypatch):
+    monkeypatch.setattr(running, "WINDOW", 2)
+    made, cells = deals_to_change(4)
+    import_id = upload_file(cells, update="prices")
+    work()
+    order(import_id)
+    save, windows = jobs.save_checkpoint, itertools.count()
+
+    def cancelled(job, *arguments, **options):
+        if next(windows) == 0:
+            job_actions.cancel(job.id, by="eve", now=NOW)
+        return save(job, *arguments, **options)
+
+    monkeypatch.setattr(jobs, "save_checkpoint", cancelled)
+    work()
+    one, job = imports.load(import_id)
+    assert (one.stage, job.state) == (IMPORTING, "cancelled")
+    assert [deals.get(deal.id).content.price for deal in made] == [25, 25, 30, 30]
+    ways = {
+        "undo": lambda: imports.undo(
+            one, job, version=one.version, undo_id=new_ulid(LATER, 7), by="eve", now=LATER
+        ),
+        "run": lambda: imports.run(one, version=one.version, job_id=new_ulid(LATER, 8), by="eve", now=LATER),
+    }
+    ways.pop(first)()
+    with pytest.raises(Conflict):
+        ways.popitem()[1]()
+    work(LATER)
+    right = [30, 30, 30, 30] if first == "undo" else [25, 25, 25, 25]
+    assert [deals.get(deal.id).content.price for deal in made] == right
+    if first == "run":
+        assert imports.get(import_id).totals["changed"] == 4
+        assert undo(imports.get(import_id), LATER + DAY).changed == 4
+        assert {deals.get(deal.id).content.price for deal in made} == {30}
+    assert checks.find() == []
+
+
+def test_nothing_is_changed_after_the_import_was_cancelled(monkeypatch):
+    made, cells = deals_to_change()
+    import_id = upload_file(cells, update="prices")
+    work()
+    order(import_id)
+    edit, edits = editing.edit, itertools.count()
+
+    def cancelled(*arguments, **options):
+        if next(edits) == 1:
+            job_actions.cancel(imports.get(import_id).job, by="eve", now=NOW)
+        return edit(*arguments, **options)
+
+    monkeypatch.setattr(editing, "edit", cancelled)
+    work()
+    assert next(edits) == 2
+    assert [deals.get(deal.id).version for deal in made] == [2, 1, 1]
+    assert imports.load(import_id)[1].state == "cancelled"
+
+
+@at_any_request
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_changes_and_their_undo_may_end_at_any_request(when, new_table, monkeypatch):
+    monkeypatch.setattr(running, "WINDOW", 2)
+    monkeypatch.setattr(running, "monotonic", lambda: 0.0)
+    for at in itertools.count(1):
+        new_table()
+        made, cells = deals_to_change(3)
+        import_id = upload_file([*cells, make_row(0), cells[0] | {"price": "50"}], update="prices")
+        work()
+        order(import_id)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work()
+        work(LATER)
+        one, job = imports.load(import_id)
+        assert (one.stage, job.state) == (IMPORTED, "done")
+        assert [one.totals[name] for name in ("changed", "imported", "there", "refused")] == [3, 1, 0, 1]
+        found = [deals.get(deal.id) for deal in made]
+        assert {(deal.version, deal.content.price) for deal in found} == {(2, Decimal("25.00"))}
+        imports.undo(one, job, version=one.version, undo_id=new_ulid(LATER, 7), by="eve", now=LATER)
+        with Crasher(at, when) as undo_crasher, contextlib.suppress(Crash):
+            work(LATER)
+        work(LATER + 2 * jobs.LEASE)
+        found = [deals.get(deal.id) for deal in made]
+        assert {(deal.version, deal.content) for deal in found} == {(3, deal.content) for deal in made}
+        assert [str(problem) for problem in checks.find()] == []
+        if not crasher.crashed and not undo_crasher.crashed:
+            break
+        assert at < 100
+    assert at > 10

@@ -22,7 +22,7 @@ from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
 from dealsite.worker import alarms, loop, schedule
-from tests.builders import DAY, HOUR, NOW, make_deal
+from tests.builders import DAY, EVER, HOUR, NOW, make_deal
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -71,7 +71,7 @@ def run(time: Clock, job: jobs.Job | None = None) -> CheckResult:
     """Check the table, as a worker does at night; return what it notes."""
     check = functools.partial(schedule.check_table, pace=Pace(schedule.RATE, clock=time, sleep=time.sleep))
     schedule.run(job or take(), check, clock=time.now)
-    return command_runs.checks()[0]
+    return command_runs.checks(now=EVER)[0]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_small_table_is_checked_whole(time):
     job = take()
     found = run(time, job)
     assert (found.scope, found.problems, found.left, found.repaired) == ("whole", 3, 3, 0)
-    (noted,) = command_runs.newest(CHECK.kind)
+    (noted,) = command_runs.newest(CHECK.kind, now=EVER)
     assert (noted.ok, noted.by, noted.check, noted.said) == (
         True,
         "worker",
@@ -173,7 +173,7 @@ def test_a_check_whose_mail_is_refused_is_done(time, settings, monkeypatch):
     monkeypatch.setattr(alarms, "send_mail", refuse)
     damage("a")
     assert run(time).problems == 1
-    (noted,) = command_runs.newest(CHECK.kind)
+    (noted,) = command_runs.newest(CHECK.kind, now=EVER)
     assert noted.ok
 
 
@@ -255,10 +255,10 @@ def test_a_worker_whose_check_was_taken_by_another_notes_nothing(time):
     other = jobs.take_next(now=NIGHT + 2 * jobs.LEASE)
     assert other is not None
     schedule.run(job, schedule.check_table, clock=time.now)
-    assert command_runs.newest(CHECK.kind) == []
+    assert command_runs.newest(CHECK.kind, now=EVER) == []
     assert jobs.get(job.id).state == "open"
     run(time, other)
-    assert len(command_runs.checks()) == 1
+    assert len(command_runs.checks(now=EVER)) == 1
 
 
 def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(time, monkeypatch):
@@ -273,7 +273,7 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
     again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
     assert again is not None
     assert again.error
-    (noted,) = command_runs.newest(CHECK.kind)
+    (noted,) = command_runs.newest(CHECK.kind, now=EVER)
     assert (noted.ok, noted.said, noted.by, noted.check) == (False, again.error, "worker", None)
     third = jobs.take_next(now=NIGHT + timedelta(minutes=5))
     assert third is not None
@@ -287,7 +287,7 @@ def test_a_command_whose_worker_ends_each_time_is_given_up():
         assert job is not None
     schedule.run(job, lambda held: "It went well.", clock=lambda: NIGHT + 9 * HOUR)
     assert jobs.get(job.id).state == "failed"
-    (noted,) = command_runs.newest(CHECK.kind)
+    (noted,) = command_runs.newest(CHECK.kind, now=EVER)
     assert (noted.ok, noted.said) == (False, "The worker has ended 8 times before this did.")
 
 
@@ -300,7 +300,7 @@ def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
     (work,) = works
     monkeypatch.setattr(schedule, "Pace", lambda rate: Pace(0))
     work()
-    assert command_runs.newest(CHECK.kind)[0].by == "worker"
+    assert command_runs.newest(CHECK.kind, now=EVER)[0].by == "worker"
     assert not loop.run_next(now=NIGHT + DAY)
 
 

@@ -17,7 +17,7 @@ from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop, schedule
 from dealsite.worker.schedule import SCHEDULE, HeldJob, NightlyCommand
-from tests.builders import DAY, HOUR, NOW, make_deal
+from tests.builders import DAY, EVER, HOUR, NOW, make_deal
 from tests.gateways.ledger import Ledger
 from tests.measuring import measured
 from tests.payments import owe, read, run, work
@@ -72,7 +72,7 @@ def test_at_night_yesterdays_payments_move_to_the_history(fresh_table, wait_for_
     assert job is not None
     schedule.run(job, schedule.close_day, clock=lambda: NOW + DAY)
     assert all(read(payment).closed for payment in made)
-    (noted,) = command_runs.newest(command_runs.CLOSE_DAY)
+    (noted,) = command_runs.newest(command_runs.CLOSE_DAY, now=EVER)
     assert (noted.ok, noted.by, noted.said) == (True, "worker", "2 payments moved to the history.")
     assert jobs.get(job.id).state == "done"
 
@@ -86,7 +86,7 @@ def test_a_command_by_hand_is_noted_as_that_of_a_night_is(fresh_table, monkeypat
     make_deal()
     said = StringIO()
     call_command(command, stdout=said, stderr=StringIO())
-    (noted,) = command_runs.newest(kind)
+    (noted,) = command_runs.newest(kind, now=EVER)
     assert (noted.ok, noted.by) == (True, "command")
     assert noted.said in said.getvalue()
 
@@ -94,7 +94,7 @@ def test_a_command_by_hand_is_noted_as_that_of_a_night_is(fresh_table, monkeypat
 def test_what_is_said_of_a_run_is_cut_to_what_fits(fresh_table):
     measured(command_runs.note)("backup", by="command", began=NOW, now=NOW + HOUR, ok=False, said="x" * 600)
     command_runs.note("backup", by="command", began=NOW - HOUR, now=NOW + HOUR, ok=True, said="Before.")
-    (found,) = command_runs.newest("backup")
+    (found,) = command_runs.newest("backup", now=EVER)
     assert (found.began_at, found.ended_at, found.ok, len(found.said)) == (NOW, NOW + HOUR, False, 500)
     assert checks.find() == []
 

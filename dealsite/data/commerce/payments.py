@@ -7,10 +7,11 @@ import calendar
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from django.utils.timezone import get_default_timezone
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
@@ -68,10 +69,11 @@ def instalments(total: Decimal, plan: int, *, first: datetime) -> list[tuple[dat
 
 
 def months_later(first: datetime, months: int) -> datetime:
-    """Return the same time of day some months later: 31 January -> 28 February, but 31 March."""
+    """Return the same time of the site's day some months later: 31 January -> 28 February, but 31 March."""
+    first = first.astimezone(get_default_timezone())
     year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
     last_day = calendar.monthrange(year, month + 1)[1]
-    return first.replace(year=year, month=month + 1, day=min(first.day, last_day))
+    return first.replace(year=year, month=month + 1, day=min(first.day, last_day)).astimezone(UTC)
 
 
 def new_payments(

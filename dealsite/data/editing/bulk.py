@@ -38,6 +38,7 @@ EXPIRES_AFTER = KEPT + timedelta(days=1)  # then nothing of it is left
 
 PUBLISH, EXPIRE, EXPIRY, CATEGORY, BRAND = "publish", "expire", "expiry", "category", "brand"
 DELETE, FEATURE, UNFEATURE = "delete", "feature", "unfeature"
+IMPORT = "import"  # what the rows of a file change: ordered and carried out elsewhere, taken back here
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "deal": (EXPIRE, EXPIRY, CATEGORY, BRAND, FEATURE, UNFEATURE, DELETE),
     "draft": (PUBLISH, EXPIRY, CATEGORY, BRAND, DELETE),
@@ -110,7 +111,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone."""
+    """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone.
+
+    Of an import, these are its versions, and the stock that it got where that is another one.
+    """
 
     id: str
     title: str
@@ -119,6 +123,7 @@ class BulkResult:
     after: str = ""
     reason: str = ""
     chunk: int = 0
+    stock: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,7 @@ def start(
         some = tuple(targets[first : first + CHUNK])
         writes.append(chunk_put(job_id, Chunk(first // CHUNK + 1, some, now, after)))
     payload = BulkPayload(kind, action, value, by, asked_at, total or len(targets), matching)
-    _transact([order_write(BULK_CHANGE, payload, job_id=job_id, due=now), *writes])
+    order([order_write(BULK_CHANGE, payload, job_id=job_id, due=now), *writes])
 
 
 @access_pattern("order that a bulk change be undone", "1 get + 1 transaction")
@@ -214,7 +219,7 @@ def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
         raise Conflict(gettext_lazy("This was undone already."))
     if not bulk.may_be_undone(now):
         raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
-    _transact(undo_writes(bulk, undo_id=undo_id, by=by, now=now))
+    order(undo_writes(bulk, undo_id=undo_id, by=by, now=now))
 
 
 def undo_writes(bulk: Bulk, *, undo_id: str, by: str, now: datetime) -> list[Write]:
@@ -238,7 +243,8 @@ def order_write(kind: str, payload: BulkPayload, *, job_id: str, due: datetime) 
     return Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore())
 
 
-def _transact(writes: list[Write]) -> None:
+def order(writes: list[Write]) -> None:
+    """Store a job with what belongs to it; the same job again is harmless. 1 transaction."""
     with suppress(DoneBefore):
         table.transact(writes)
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from dealsite.data import keys, table
-from dealsite.data.editing import audit
+from dealsite.data.editing import audit, bulk
 from dealsite.data.entities.batches import (
     CHECKED,
     CHECKING,
@@ -26,7 +26,7 @@ from dealsite.data.entities.batches import (
 )
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Job, job_write
+from dealsite.data.jobs.jobs import BULK_UNDO, CHECK_IMPORT, RUN_IMPORT, Job, job_write
 from dealsite.data.jobs.payloads import from_item, stored_as, to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -83,8 +83,9 @@ class Import:
     """An import; `layout` says how the file is read, `job` works on it, the rest is what came of it.
 
     `brands` are the first ones that it made, or would make: line, slug and name; `categories` the file's own that the
-    site does not have: name and number of rows. `totals` holds imported (or, after a
-    check, new), there, refused, brands and notes; `version` counts what editors did to it.
+    site does not have: name and number of rows; `changes` the first that a check found: line, id, title and
+    fields (name, before, after), `undone_by` the job that takes them back. `totals` holds imported (or, after a check,
+    new), changed, there, refused, brands and notes; `version` counts what editors did to it.
     """
 
     id: str
@@ -97,6 +98,8 @@ class Import:
     remarks: list[dict[str, Any]] = field(default_factory=list)
     brands: list[dict[str, Any]] = field(default_factory=list)
     categories: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    undone_by: str = ""
     version: int = 1
 
     @property
@@ -106,6 +109,10 @@ class Import:
     @property
     def kept_until(self) -> datetime:
         return self.at + KEPT
+
+    @property
+    def undoable_until(self) -> datetime:
+        return self.at + bulk.KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +229,8 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
         going_on = Conflict(_("These deals are being imported already."))
         writes.append(Check(key=keys.job(one.job), when=(differs("state", "open"),), otherwise=going_on))
     try:
+        if one.undone_by:
+            raise Conflict(_("Its changes were undone. Upload the file again."))
         if one.stage not in (CHECKED, IMPORTING):
             raise Conflict(_("This file is not checked yet."))
         table.transact(writes)
@@ -232,6 +241,43 @@ def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> No
             raise
 
 
+@access_pattern("order that the changes of an import be undone", "1 transaction")
+def undo(one: Import, job: Job, *, version: int, undo_id: str, by: str, now: datetime) -> None:
+    """Order that what an import changed be taken back, once; its last job, `job`, is over. The same id is harmless.
+
+    Conflict where there is nothing to undo (any more), VersionConflict if somebody else went on with it.
+    """
+    if one.undone_by == undo_id:
+        return
+    if not may_be_undone(one, job, now):
+        raise Conflict(_("There is nothing to undo, or it is not over yet."))
+    changed = max(one.totals.get("changed", 0), 1)
+    payload = bulk.BulkPayload("deal", bulk.IMPORT, one.id, by, now, changed, undoes=one.id)
+    mark = Update(
+        key=keys.deal_import(one.id),
+        set={"undone_by": undo_id, "version": version + 1},
+        when=at_version(version),
+        otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
+    )
+    over = Update(  # none tries it again
+        key=keys.job(job.id),
+        set=dict.fromkeys(("state", ("card", "state")), "done" if job.state == "done" else "cancelled"),
+        when=(equals("state", job.state),),
+        otherwise=Conflict(_("This was undone already, or it goes on.")),
+    )
+    note = one.source_file.name
+    entry = audit.entry_write(by=by, kind="import", subject=one.id, what="undone", note=note, now=now)
+    bulk.order([bulk.order_write(BULK_UNDO, payload, job_id=undo_id, due=now), mark, over, entry])
+
+
+def may_be_undone(one: Import, job: Job | None, now: datetime) -> bool:
+    """Tell whether what an import changed can be taken back: it is over, did something, and nobody undid it before."""
+    is_over = job is not None and job.kind == RUN_IMPORT and job.state in ("done", "cancelled", "failed")
+    has_changed = one.stage == IMPORTING or one.totals.get("changed", 0) > 0
+    may_change = bool(one.layout.get("update"))
+    return is_over and has_changed and may_change and not one.undone_by and now < one.undoable_until
+
+
 @access_pattern("note what a job of an import found or did", "1 update")
 def finished(
     job: Job,
@@ -240,10 +286,11 @@ def finished(
     remarks: Sequence[Mapping[str, Any]],
     brands: Sequence[Mapping[str, Any]] = (),
     categories: Sequence[Mapping[str, Any]] = (),
+    changes: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Note what a job found or did; Conflict if the import has gone on without it."""
+    """Note what a job found or did; Conflict if the import has gone on without it. None for changes: as they are."""
     stage = CHECKED if job.kind == CHECK_IMPORT else IMPORTED
-    changes: dict[Path, Any] = {
+    noted: dict[Path, Any] = {
         "totals": dict(totals),
         "remarks": [dict(remark) for remark in remarks],
         "brands": [dict(brand) for brand in brands],
@@ -251,8 +298,10 @@ def finished(
         ("card", "stage"): stage,
         ("card", "totals"): dict(totals),
     }
+    if changes is not None:
+        noted["changes"] = [dict(change) for change in changes]
     key = keys.deal_import(from_item(ImportPayload, job.payload).import_id)
-    table.write(Update(key=key, set=changes, when=(equals(("card", "job"), job.id),)))
+    table.write(Update(key=key, set=noted, when=(equals(("card", "job"), job.id),)))
 
 
 @access_pattern("an import and the job that works on it", "2 gets")
@@ -281,7 +330,7 @@ def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[
     return Update(
         key=keys.deal_import(one.id),
         set={**changes, **places, "version": version + 1},
-        remove=("totals", "remarks", "brands", "categories") if stage == CHECKING else (),
+        remove=("totals", "remarks", "brands", "categories", "changes") if stage == CHECKING else (),
         when=at_version(version),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )

@@ -37,6 +37,8 @@ SOURCE_FILE: Shape = {
     "of": Ulid(least=0, optional=True, about="of older imports; nobody reads it"),
 }
 
+PRICES, ALL = "prices", "all"  # what rows change in deals and drafts that are there
+
 MAX_CHOICES = 300
 CHOICE = Map(
     {"name": Text(most=TITLE_CHARACTERS, about="in the file"), "slug": Slug(about="of the site's own")}
@@ -58,10 +60,14 @@ LAYOUT: Shape = {
     "shop": Text(least=0, most=200, optional=True, about="the address below which links are"),
     "categories": ListOf(CHOICE, most=MAX_CHOICES, optional=True),
     "brands": ListOf(CHOICE, most=MAX_CHOICES, optional=True),
+    "update": Text(least=0, one_of=("", PRICES, ALL), optional=True),
 }
 
 TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures")
-OLD_TOTAL = {"mendable": Whole(optional=True, about="of older imports; nobody reads it")}
+LATER_TOTALS = {
+    "mendable": Whole(optional=True, about="of older imports; nobody reads it"),
+    "changed": Whole(optional=True),
+}
 
 NEW_BRAND: Shape = {"line": Whole(about="of the file"), "slug": Slug(), "name": Text(most=NAME_CHARACTERS)}
 REMARK: Shape = {
@@ -70,6 +76,12 @@ REMARK: Shape = {
     "value": CELL,
     "reason": Text(),
     "refused": Flag(about="not imported"),
+}
+CHANGE: Shape = {
+    "line": Whole(least=1, about="of the file"),
+    "id": Ulid(about="of the deal or draft"),
+    "title": Text(least=0, most=TITLE_CHARACTERS),
+    "fields": ListOf(Map({"name": FIELD, "before": CELL, "after": CELL})),
 }
 
 
@@ -103,7 +115,7 @@ IMPORT = Entity(
         "brought": Map(SOURCE_FILE, about="the file as it came"),
         "version": Whole(least=1, about="counts what editors did to it"),
         "layout": Map(LAYOUT, optional=True),
-        "totals": Map(dict.fromkeys(TOTALS, Whole()) | OLD_TOTAL, optional=True),
+        "totals": Map(dict.fromkeys(TOTALS, Whole()) | LATER_TOTALS, optional=True),
         "remarks": ListOf(Map(REMARK), most=SHOWN_REMARKS, optional=True),
         "brands": ListOf(Map(NEW_BRAND), optional=True, about="the first that it made, or would make"),
         "categories": ListOf(
@@ -111,6 +123,10 @@ IMPORT = Entity(
             optional=True,
             about="the first of the file that the site does not have",
         ),
+        "changes": ListOf(
+            Map(CHANGE), most=SHOWN_REMARKS, optional=True, about="the first that its check found"
+        ),
+        "undone_by": Ulid(optional=True, about="the job that takes its changes back"),
         "card": Map(
             {
                 "name": Text(most=NAME_OF_FILE_CHARACTERS, copy_of="brought.name"),
@@ -118,7 +134,7 @@ IMPORT = Entity(
                 "stage": Text(one_of=STAGES),
                 "rows": Whole(copy_of="brought.rows"),
                 "job": Ulid(refers="Job", optional=True, about="works on it, or did last"),
-                "totals": Map(dict.fromkeys(TOTALS, Whole(optional=True)) | OLD_TOTAL, optional=True),
+                "totals": Map(dict.fromkeys(TOTALS, Whole(optional=True)) | LATER_TOTALS, optional=True),
             }
         ),
     },
@@ -161,7 +177,7 @@ BULK_ROW = Entity(
     about="what became of one of them",
     key=At(keys.bulk_row, job="job", outcome="outcome", deal="subject"),
     shape={
-        "job": Ulid(refers="Job"),
+        "job": Ulid(refers="Job or Import"),
         "subject": Ulid(about="the deal or draft"),
         "title": Text(least=0, most=TITLE_CHARACTERS),
         "outcome": Text(one_of=(CHANGED, REFUSED)),
@@ -169,6 +185,7 @@ BULK_ROW = Entity(
         "after": BULK_VALUE,
         "reason": Text(least=0),
         "chunk": Whole(),
+        "stock": Whole(optional=True, about="that an import gave it"),
         "ttl": Expiry(),
     },
 )

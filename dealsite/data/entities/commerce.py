@@ -135,7 +135,9 @@ def address(*, is_typed: bool = False) -> Shape:
     """Return where an order goes; what somebody has only typed so far may be half empty."""
     whole = Text(most=ADDRESS_CHARACTERS, personal=True, optional=is_typed)
     extra: Attribute = Text(most=ADDRESS_CHARACTERS, personal=True, optional=True, about="flat, company")
-    return dict.fromkeys(("name", "street", "postcode", "city", "country"), whole) | {"extra": extra}
+    postcode = Text(most=ADDRESS_CHARACTERS, personal=True, optional=True, about="not every country has them")
+    parts = dict.fromkeys(("name", "street", "postcode", "city", "country"), whole)
+    return parts | {"extra": extra, "postcode": postcode}
 
 
 ORDER_ADDRESS, TYPED_ADDRESS = address(), address(is_typed=True)

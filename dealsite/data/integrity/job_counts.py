@@ -66,6 +66,7 @@ class BulkChanges:
 
     def __init__(self) -> None:
         self.jobs: dict[str, Item] = {}
+        self.imports: set[str] = set()
         self.counted: dict[str, Counter[str]] = defaultdict(Counter)
         self.first: dict[str, Item] = {}
 
@@ -73,6 +74,8 @@ class BulkChanges:
         match item.get("type"):
             case "Job" if item["kind"] in (BULK_CHANGE, BULK_UNDO):
                 self.jobs[item["id"]] = kept(item, "progress")
+            case "Import":
+                self.imports.add(item["id"])
             case "BulkRow" | "BulkChunk":
                 self.first.setdefault(item["job"], kept(item))
                 if item["type"] == "BulkRow":
@@ -80,7 +83,7 @@ class BulkChanges:
 
     def problems(self) -> Iterator[Problem]:
         for job_id, row in self.first.items():
-            if job_id not in self.jobs:
+            if job_id not in self.jobs and job_id not in self.imports:
                 yield Problem(key_of(row), "It belongs to no change of many deals.")
         for job_id, job in self.jobs.items():
             progress, counted = job["progress"], self.counted[job_id]

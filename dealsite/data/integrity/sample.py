@@ -5,6 +5,7 @@ Checks that compare items need to see all of them, so they belong to whole runs:
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from dealsite.data import table
@@ -48,12 +49,12 @@ def check(
             return Sample(problems, items, {"start": start})
 
 
-def known_items() -> int:
+def known_items(*, now: datetime) -> int:
     """Return how many items the table has, as far as that is known; 0 where it is not. 1 request, at most 1 query."""
     counted = schema.count()
-    return counted or next((one.items for one in command_runs.checks() if one.scope == "whole"), 0)
+    return counted or next((one.items for one in command_runs.checks(now=now) if one.scope == "whole"), 0)
 
 
-def last_position() -> Position | None:
+def last_position(*, now: datetime) -> Position | None:
     """Return where the last sample left off; None for the beginning of the table. 1 query."""
-    return next((one.position for one in command_runs.checks() if one.scope == "sample"), None)
+    return next((one.position for one in command_runs.checks(now=now) if one.scope == "sample"), None)

@@ -9,10 +9,10 @@ from zlib import crc32
 from dealsite.data import keys, table
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.operations import COMMAND_RUN, SAID_CHARACTERS
-from dealsite.data.jobs.jobs import job_write
+from dealsite.data.jobs.jobs import AHEAD, job_write
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import epoch_seconds, new_ulid, time_of
+from dealsite.data.table.ids import epoch_seconds, first_ulid_of, new_ulid, time_of
 from dealsite.data.table.writes import Put, absent
 
 BACKUP, CLOSE_DAY, RETENTION, CHECK_TABLE = "backup", "close_day", "retention", "check_table"
@@ -85,15 +85,19 @@ def note(
 
 
 @access_pattern("how a command went last", "1 query")
-def newest(kind: str, *, most: int = 1) -> list[CommandRun]:
-    """Return the runs of a kind that began last, newest first; none if there was none for 90 days."""
-    rows = table.query(keys.command_run.partition(kind), newest_first=True, limit=most, consistent=True)
+def newest(kind: str, *, now: datetime, most: int = 1) -> list[CommandRun]:
+    """Return the runs of a kind that began last, newest first; none if there was none for 90 days.
+
+    Those of a clock that was ahead are left out.
+    """
+    partition, high = keys.command_run(kind, first_ulid_of(now + AHEAD))
+    rows = table.query(partition, high=high, newest_first=True, limit=most, consistent=True)
     return [_read(row) for row in rows]
 
 
-def checks() -> list[CheckResult]:
+def checks(*, now: datetime) -> list[CheckResult]:
     """Return what the last checks of the table found, newest first. 1 query."""
-    return [run.check for run in newest(CHECK_TABLE, most=MANY) if run.check]
+    return [run.check for run in newest(CHECK_TABLE, now=now, most=MANY) if run.check]
 
 
 @access_pattern("have a worker run a command at a time", "1 put")

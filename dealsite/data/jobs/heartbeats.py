@@ -29,5 +29,5 @@ def last(part: Part) -> datetime | None:
 
 
 def is_missing(at: datetime | None, *, now: datetime) -> bool:
-    """Tell whether a part's last heartbeat is so old that none of its processes can be alive."""
-    return at is None or now - at > MISSING_AFTER
+    """Tell whether a part's last heartbeat is so old, or so far ahead, that none of its processes can be alive."""
+    return at is None or abs(now - at) > MISSING_AFTER

@@ -37,6 +37,7 @@ from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
 LEASE = timedelta(seconds=60)
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
+AHEAD = timedelta(hours=1)  # of this clock: no worker's that is right is so far ahead
 PAGE_SIZE = 25
 _request: ContextVar[str] = ContextVar("request", default="")  # whose id stands in each job that is added
 
@@ -206,19 +207,37 @@ def take_next(
     return None
 
 
+@access_pattern("free jobs that were taken by a clock that was ahead", "1 query + 1 batch get + 1 update")
+def free_taken_ahead(*, now: datetime) -> None:
+    """Let jobs be taken at once whose worker's clock was ahead: what it put off, or its lease, would end years later.
+
+    1 query for each 1,000 jobs that are due in more than an hour, 1 batch get for each 100, 1 update for each freed.
+    """
+    low = keys.open_jobs.until(now + AHEAD)[1]
+    rows = table.query_all(keys.open_jobs.partition(), index=keys.GSI3, low=low, limit=1_000)
+    for item in table.batch_get((row["PK"], row["SK"]) for row in rows).values():
+        taken_by = item.get("taken_by")
+        if item["state"] == "open" and taken_by and time_of(taken_by) > now + AHEAD:
+            freed = {"GSI3SK": _position(item["id"], now), "taken_by": new_ulid(now)}
+            with contextlib.suppress(Conflict):  # its worker has gone on with it, or an editor took it away
+                table.write(Update(key=keys.job(item["id"]), set=freed, when=(equals("taken_by", taken_by),)))
+
+
 @access_pattern("note how far a job has come", "1 update")
 def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
-    """Keep how far a job has come and renew its lease; Conflict if another worker has taken it, or it is to rest."""
+    """Keep how far a job has come, which forgives its tries, and renew its lease; Conflict if not ours, or it rests."""
     _rest(job, now)
-    _change(job, {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)})
+    changes: dict[Path, Any] = {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)}
+    _change(job, changes if checkpoint == job.checkpoint else changes | {"tries": 0})
     return replace(job, checkpoint=checkpoint)
 
 
 @access_pattern("note what a job has done", "1 update")
-def save_progress(job: Job, progress: dict[str, Any], *, now: datetime) -> None:
-    """Keep what a job has done, forgive its tries and renew its lease; Conflict if it is no longer ours, or rests."""
+def save_progress(job: Job, progress: dict[str, Any], *, now: datetime, got_on: bool = False) -> None:
+    """Keep what a job has done and renew its lease; if it `got_on` for good, forgive its tries. Conflict as above."""
     _rest(job, now)
-    _change(job, {"progress": progress, "tries": 0, "GSI3SK": _position(job.id, now + LEASE)})
+    changes: dict[Path, Any] = {"progress": progress, "GSI3SK": _position(job.id, now + LEASE)}
+    _change(job, changes | {"tries": 0} if got_on else changes)
 
 
 @access_pattern("mark a job done", "1 update")

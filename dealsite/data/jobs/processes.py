@@ -93,4 +93,4 @@ def listed(*, now: datetime) -> list[Process]:
     """Return the processes that live, and those that died within a day, those that began last first; up to 200."""
     rows = table.query(keys.process.partition(), newest_first=True, limit=MOST, consistent=True)
     found = [_read(row) for row in rows]
-    return [one for one in found if now - one.at < KEPT]
+    return [one for one in found if abs(now - one.at) < KEPT]

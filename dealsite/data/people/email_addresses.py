@@ -1,8 +1,8 @@
 """E-mail addresses: one is a user's once they have followed the link that was sent to it.
 
-Until then it is `pending_email`, and used for nothing but that link. Any number of users may have the same one
-pending, so that nobody can keep an address from its owner; who confirms it has it. The guard that makes it theirs
-alone is written then.
+Until then it is `pending_email`, and used for nothing but that link; mails about orders are sent once it is followed.
+Any number of users may have the same one pending, so that nobody can keep an address from its owner; who confirms it
+has it. The guard that makes it theirs alone is written then.
 """
 
 from dataclasses import replace
@@ -10,6 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from dealsite.data import keys, table
+from dealsite.data.commerce import orders
+from dealsite.data.entities.commerce import CANCELLED, PLACED
 from dealsite.data.names import normalise_email
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.profiles import Profile
@@ -47,11 +49,17 @@ def claim(profile: Profile, *, user: User, name: str, timezone: str, email: str,
 def confirm(user: User, *, now: datetime) -> None:
     """Make a user's pending address theirs, and have the one that it replaces told.
 
+    Who had none is sent the confirmations of their newest 25 orders now, for 1 query more.
     AlreadyExists if another user has confirmed it; Conflict if password or address changed meanwhile.
     """
     writes = _moves(user, user.pending_email)
     if user.email:
         writes.append(mails.email_changed(user, now=now))
+    else:
+        for order in orders.of_user(user.username).orders:
+            if order.status != CANCELLED:
+                told = {"order_id": order.id, "username": user.username, "to": user.pending_email}
+                writes.append(mails.order_notice(PLACED, **told, now=now))
     table.transact(writes)
 
 

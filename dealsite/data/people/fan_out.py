@@ -154,7 +154,9 @@ class _FanOut:
             sum(one.skipped for one in self.segments),
             self.before.milliseconds + round(seconds * 1000),
         )
-        jobs.save_progress(self.job, to_item(progress), now=self.now + timedelta(seconds=seconds))
+        got_on = progress.sent + progress.skipped > self.before.sent + self.before.skipped
+        now = self.now + timedelta(seconds=seconds)
+        jobs.save_progress(self.job, to_item(progress), now=now, got_on=got_on)
         self.noted_at = monotonic()
 
     def _page(self, segment: Segment) -> tuple[list[Recipient], bool]:

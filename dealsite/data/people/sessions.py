@@ -112,7 +112,7 @@ def _read(
 @access_pattern("note that a session is in use, once an hour", "1 update")
 def see(session: Session, *, user_agent: str, address: str, now: datetime) -> None:
     """Note that a session is in use, at most once an hour; an ended one stays ended."""
-    if now - session.seen_at < SEEN_EVERY:
+    if abs(now - session.seen_at) < SEEN_EVERY:
         return
     key = keys.session.given(session.username, session.key_hash)
     seen: dict[Any, Any] = {

@@ -54,7 +54,7 @@ def _refusal(status: int, answer: Answer) -> Refused:
             reason["Item"] = from_attributes(reason.get("Item") or {})
     except WRONG_SHAPE as error:
         raise NoAnswer(f"{status}: an error with an item that is none") from error
-    return Refused(code, str(answer.get("message") or answer.get("Message") or ""), reasons)
+    return Refused(code, str(answer.get("message") or answer.get("Message") or ""), reasons, status)
 
 
 def check(operation: str, request: dict[str, Any], answer: Answer) -> None:

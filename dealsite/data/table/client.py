@@ -9,7 +9,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import orjson
@@ -28,6 +28,7 @@ from .errors import (
     Invalid,
     Misconfigured,
     NotFound,
+    OutcomeUnknown,
     Refused,
     Unavailable,
     UnknownOperation,
@@ -40,6 +41,7 @@ READ_TIMEOUT = 1.0  # seconds for an attempt: connecting, sending, and the whole
 PATIENT_READ_TIMEOUT = 5.0  # seconds; what is written in batches must end within the lease of its job
 
 PASSED_UP = {"ConditionalCheckFailedException", "TransactionCanceledException"}
+WRITES = {"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 MISSING = {"ResourceNotFoundException", "ResourceNotFound"}  # the second is of one statement in a batch
 ATTEMPTS_WITHOUT_ANSWER = 2
 ATTEMPTS_WHEN_REFUSED = 9
@@ -103,14 +105,19 @@ def back_off(attempt: int) -> None:
     _wait(jitter.uniform(0, 0.01 * 2 ** min(attempt, 6)))
 
 
-def tries() -> Iterator[None]:
-    """Yield once for each try of what comes back in part, after a pause for all but the first; Busy at the end."""
-    for attempt in range(ATTEMPTS_WHEN_REFUSED):
-        if attempt:
-            tell("retries")
-            back_off(attempt)
-        yield
-    raise Busy()
+def in_parts(left: list[Result], attempt: Callable[[list[Result]], list[Result]]) -> None:
+    """Do what comes back in part until nothing is left: `attempt` returns what it left undone of what it was given.
+
+    Again after a pause; Busy once nine in a row got nothing done.
+    """
+    idle = 0
+    while still_left := attempt(left):
+        idle = 0 if len(still_left) < len(left) else idle + 1
+        if idle == ATTEMPTS_WHEN_REFUSED:
+            raise Busy()
+        left = still_left
+        tell("retries")
+        back_off(idle)
 
 
 def retrying(
@@ -141,7 +148,8 @@ def send(
     """Send one request until it is answered; at most two attempts without an answer, nine when refused for now.
 
     The answer is whole and of the operation's form, its items are Python values. A Refused says `is_repeat` where an
-    attempt before may have been carried out. `may_repeat`: false for what must not be, twice.
+    attempt before may have been carried out: it had no answer, or one that the engine failed (500). `may_repeat`: false
+    for what must not be, twice. OutcomeUnknown where a write may have been carried out.
     """
     if service == TABLES:
         parameters["ReturnConsumedCapacity"] = "TOTAL"
@@ -184,7 +192,8 @@ def _answer(
                 was_sent = not isinstance(error, NOT_SENT)
                 is_repeat = is_repeat or was_sent
                 if unanswered >= ATTEMPTS_WITHOUT_ANSWER or (was_sent and not may_repeat):
-                    raise Unavailable(reason=error) from error
+                    is_unknown = is_repeat and operation in WRITES
+                    raise (OutcomeUnknown if is_unknown else Unavailable)(reason=error) from error
                 refused = None
                 _wait(RESTART_PAUSE)
             except Refused as error:
@@ -192,7 +201,14 @@ def _answer(
         if refused is not None:
             refused_before += 1
             refused.is_repeat = is_repeat
+            is_repeat = is_repeat or refused.may_be_done
             failure = _meaning(refused, service, refused_before)
+            if (
+                is_repeat
+                and operation in WRITES
+                and (isinstance(failure, Busy) or not (failure or may_repeat))
+            ):
+                failure = OutcomeUnknown(reason=refused)
             if not isinstance(failure, Misconfigured):
                 connection.gate.answered(now=time.monotonic())
             elif is_page:
@@ -266,10 +282,8 @@ def as_error(refused: Refused) -> DataError:
         return Busy(reason=refused)
     if "size" in text.lower() and ("exceed" in text.lower() or "limit" in text.lower()):
         return Invalid(_("This is too much to store in one piece."))
-    if refused.code == "TransactionCanceledException":
-        return Conflict()
-    if refused.code in OUR_MISTAKES:
-        return DataError(f"{refused.code}: {refused.message}")
+    if refused.code == "TransactionCanceledException" or refused.code in OUR_MISTAKES:
+        return DataError(f"{refused.code}: {text}")
     message = (
         refused.message if refused.code not in MISSING else f"{refused.message} {configuration().missing}"
     )

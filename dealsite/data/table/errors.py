@@ -13,6 +13,7 @@ DataError
 ├── TooManyRequests     429  wait `retry_after` seconds
 └── Unavailable         503  the table does not answer, or not in a way that can be believed
     ├── Busy            503  it answers, but is overloaded or contended
+    ├── OutcomeUnknown  503  a write may have been carried out, and must not be sent again unseen
     └── Misconfigured   503  it answers that this is no table, or not for who asks: an operator has to do something
         ├── Incomplete        503  the table lacks an index
         └── UnknownOperation  503  the engine cannot do this
@@ -141,6 +142,7 @@ class Unavailable(DataError):
 
     status = 503
     sentence = _("The site cannot reach its data just now. Please try again in a moment.")
+    may_be_done = False
 
     def __init__(self, message: Text | None = None, *, reason: object = "", is_said: bool = False) -> None:
         self.reason, self.is_said = str(reason), is_said  # in the log, already
@@ -151,6 +153,13 @@ class Busy(Unavailable):
     """The table answers, but conflicts or throttling did not end within the tries that a request has."""
 
     sentence = _("The site is very busy just now. Please try again in a moment.")
+
+
+class OutcomeUnknown(Unavailable):
+    """A write was sent, and nothing tells whether it was carried out."""
+
+    sentence = _("It is not known whether this was done. Please look before you do it again.")
+    may_be_done = True
 
 
 class Misconfigured(Unavailable):
@@ -165,20 +174,29 @@ class UnknownOperation(Misconfigured):
     """The engine cannot do this: engines other than Amazon's know only what stores and finds items."""
 
 
-# What may succeed a little later, and what it is. The codes without "Exception" are of cancelled transactions.
+# What may succeed a little later, and what it is: all that botocore tries again, and the codes without "Exception" that
+# are of cancelled transactions and of statements. Backups of a new table are being enabled for a while.
 TRY_AGAIN = {
-    "TransactionConflictException": "conflict",
-    "TransactionConflict": "conflict",
-    "TransactionInProgressException": "conflict",
-    "ProvisionedThroughputExceededException": "throttled",
-    "ProvisionedThroughputExceeded": "throttled",
-    "ThrottlingException": "throttled",
-    "ThrottlingError": "throttled",
-    "RequestLimitExceeded": "throttled",
-    "InternalServerError": "failed",
-    "ServiceUnavailable": "failed",
-    "InternalFailure": "failed",
-    "ContinuousBackupsUnavailableException": "failed",  # of a new table: they are being enabled
+    code: outcome
+    for outcome, codes in {
+        "conflict": """TransactionConflictException TransactionConflict TransactionInProgressException
+            ReplicatedWriteConflictException""",
+        "throttled": """ProvisionedThroughputExceededException ProvisionedThroughputExceeded ThrottlingError
+            Throttling ThrottlingException ThrottledException TooManyRequestsException RequestThrottled
+            RequestThrottledException EC2ThrottledException RequestLimitExceeded LimitExceededException
+            BandwidthLimitExceeded SlowDown PriorRequestNotComplete""",
+        "failed": """InternalServerError InternalFailure ServiceUnavailable ServiceUnavailableException
+            RequestTimeout RequestTimeoutException ContinuousBackupsUnavailableException""",
+    }.items()
+    for code in codes.split()
+}
+TRY_AGAIN_STATUS = {
+    429: "throttled",
+    500: "failed",
+    502: "failed",
+    503: "failed",
+    504: "failed",
+    509: "throttled",
 }
 CONDITIONS = {"ConditionalCheckFailedException", "ConditionalCheckFailed"}
 OUR_MISTAKES = {
@@ -193,22 +211,28 @@ OUR_MISTAKES = {
 class Refused(Exception):
     """DynamoDB answered with an error."""
 
-    def __init__(self, code: str, message: str, reasons: list[dict[str, Any]]) -> None:
-        self.code, self.message, self.reasons = code, message, reasons
-        self.is_repeat = False  # an attempt before had no answer, and may have been carried out
+    def __init__(self, code: str, message: str, reasons: list[dict[str, Any]], status: int = 400) -> None:
+        self.code, self.message, self.reasons, self.status = code, message, reasons, status
+        self.is_repeat = False  # an attempt before had no answer, or failed, and may have been carried out
         super().__init__(f"{code}: {message}")
 
     @property
     def passing(self) -> bool:
         """Tell whether the same request may succeed a little later."""
-        return bool(self._codes) and self._codes <= TRY_AGAIN.keys()
+        return bool(self._codes) and (self._codes <= TRY_AGAIN.keys() or self.status in TRY_AGAIN_STATUS)
+
+    @property
+    def may_be_done(self) -> bool:
+        """Tell whether it may have been carried out all the same."""
+        return self.outcome == "failed"
 
     @property
     def outcome(self) -> str:
         """What it is in a word: condition, conflict, throttled, failed or refused."""
         if self._codes & CONDITIONS:
             return "condition"
-        return next((word for code, word in TRY_AGAIN.items() if code in self._codes), "refused")
+        of_status = TRY_AGAIN_STATUS.get(self.status, "refused")
+        return next((word for code, word in TRY_AGAIN.items() if code in self._codes), of_status)
 
     @property
     def _codes(self) -> set[Any]:

@@ -12,7 +12,7 @@ from . import client, repeats
 from .client import as_error
 from .configuration import KEYS, configuration, name
 from .convert import Item, Key, key_attributes, to_attribute, to_attributes
-from .errors import TRY_AGAIN, DataError, NewerItem, Refused, Unavailable
+from .errors import TRY_AGAIN, DataError, NewerItem, OutcomeUnknown, Refused
 from .writes import Write, merge
 
 BATCH_GET_KEYS, BATCH_STATEMENTS, TRANSACTION_WRITES = 100, 25, 100
@@ -49,25 +49,20 @@ def get(key: Key, *, consistent: bool = True, as_stored: bool = False) -> Item |
 
 def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
     """Return the items that exist, by key. 1 request for each 100 keys; more only for what was left unprocessed."""
-    wanted = list(dict.fromkeys(keys))
+    wanted = [key_attributes(key) for key in dict.fromkeys(keys)]
     found: dict[Key, Item] = {}
     of_table = configuration().table_name
+
+    def ask(left: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        request = {"RequestItems": {of_table: {"Keys": left, "ConsistentRead": consistent}}}
+        answer = client.send("BatchGetItem", request)
+        items = _current(answer["Responses"].get(of_table, []))
+        found.update({(item["PK"], item["SK"]): item for item in items})
+        unprocessed: list[dict[str, Any]] = answer["UnprocessedKeys"].get(of_table, {}).get("Keys", [])
+        return unprocessed
+
     for first in range(0, len(wanted), BATCH_GET_KEYS):
-        asked = [key_attributes(key) for key in wanted[first : first + BATCH_GET_KEYS]]
-        left: dict[str, Any] = {of_table: {"Keys": asked, "ConsistentRead": consistent}}
-        for _ in client.tries():
-            answer = client.send("BatchGetItem", {"RequestItems": left})
-            found |= {
-                (item["PK"], item["SK"]): item
-                for some in answer["Responses"].values()
-                for item in _current(some)
-            }
-            left = {
-                table_name: keys | {"ConsistentRead": consistent}
-                for table_name, keys in answer["UnprocessedKeys"].items()
-            }
-            if not left:
-                break
+        client.in_parts(wanted[first : first + BATCH_GET_KEYS], ask)
     return found
 
 
@@ -199,8 +194,8 @@ def _pages(
 def write(action: Write) -> None:
     """Carry out one write; its `otherwise` is raised where a condition fails, NewerItem by one. 1 request.
 
-    Where an answer was lost it is sent again, unless it might be counted twice: then errors.Unavailable. 1 batch get
-    more where the repeat's condition fails.
+    Where an answer was lost, or the engine failed, it is sent again, unless it might be counted twice: then
+    errors.OutcomeUnknown. 1 batch get more where the repeat's condition fails.
     """
     configured = configuration()
     action = configured.schemas.noted(action)
@@ -251,13 +246,13 @@ def _failure(action: Write, reason: dict[str, Any]) -> DataError:
 def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
     """Whether a condition failed because an attempt whose answer was lost had been carried out.
 
-    Unavailable where what is stored cannot tell.
+    OutcomeUnknown where what is stored cannot tell.
     """
     if not refused.is_repeat:
         return False
     were_done = repeats.were_done(actions, batch_get([action.key for action in actions]))
     if were_done is None:
-        raise Unavailable(reason="answer lost: nothing tells if this was carried out") from refused
+        raise OutcomeUnknown(reason="answer lost: nothing tells if this was carried out") from refused
     return were_done
 
 
@@ -271,22 +266,24 @@ def insert(items: Sequence[Item], *, as_stored: bool = False) -> int:
     processed.
     """
     new = 0
+
+    def ask(left: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        nonlocal new
+        answer = client.send("BatchExecuteStatement", {"Statements": left})
+        again = []
+        for statement, response in zip(left, answer["Responses"], strict=True):
+            error = response.get("Error")
+            if error is None:
+                new += 1
+            elif error.get("Code") in TRY_AGAIN:
+                again.append(statement)
+            elif error.get("Code") != "DuplicateItem":
+                raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
+        return again
+
     for first in range(0, len(items), BATCH_STATEMENTS):
-        left = [_insert_statement(item, as_stored) for item in items[first : first + BATCH_STATEMENTS]]
-        for _ in client.tries():
-            answer = client.send("BatchExecuteStatement", {"Statements": left})
-            again = []
-            for statement, response in zip(left, answer["Responses"], strict=True):
-                error = response.get("Error")
-                if error is None:
-                    new += 1
-                elif error.get("Code") in TRY_AGAIN:
-                    again.append(statement)
-                elif error.get("Code") != "DuplicateItem":
-                    raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
-            left = again
-            if not left:
-                break
+        some = items[first : first + BATCH_STATEMENTS]
+        client.in_parts([_insert_statement(item, as_stored) for item in some], ask)
     return new
 
 
@@ -301,7 +298,12 @@ def load(items: Sequence[Item]) -> None:
         for item in items[first : first + TRANSACTION_WRITES]:
             name = configuration().table_name
             puts.append({"Put": {"TableName": name, "Item": to_attributes(item)}})
-        client.send("TransactWriteItems", {"TransactItems": puts, "ClientRequestToken": str(uuid.uuid4())})
+        try:
+            client.send(
+                "TransactWriteItems", {"TransactItems": puts, "ClientRequestToken": str(uuid.uuid4())}
+            )
+        except Refused as refused:
+            raise as_error(refused) from refused
 
 
 def _insert_statement(item: Item, as_stored: bool) -> dict[str, Any]:

@@ -111,8 +111,7 @@ def _create_table(name: str, protected: bool, warm: Throughput | None) -> bool:
     except errors.DataError as error:
         if "ResourceInUse" not in str(error):
             raise
-        return False  # another process was a moment faster
-    return True
+    return True  # in use: made a moment ago, by another process or by a first try whose answer was lost
 
 
 def switch_on(

@@ -3,6 +3,7 @@ import resource
 import time
 
 from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
@@ -47,7 +48,7 @@ class Command(SiteCommand):
         asked = SAMPLE.fullmatch(sample)
         if (sample and not asked) or rate < 0:
             raise BadArguments("Say --sample 10% or --sample 30s, and a --rate above 0.")
-        known = sampling.known_items()
+        known = sampling.known_items(now=timezone.now())
         with Progress("Checking", known, self.stderr) as progress:
             pace = Pace(rate, lambda: _advance(progress, known))
             repaired, left, position = self._check(asked, repair, pace, known)
@@ -81,7 +82,7 @@ class Command(SiteCommand):
         most = known * float(asked["share"]) / 100 if asked["share"] else float("inf")
         seconds = float(asked["seconds"] or "inf")
         taken = sampling.check(
-            sampling.last_position(),
+            sampling.last_position(now=timezone.now()),
             is_enough=lambda items: items >= most or pace.seconds >= seconds,
             seen=pace,
         )

@@ -1,4 +1,5 @@
-/* Notes at the foot of the window about what was just done, and where the focus goes when a line leaves the cart. */
+/* Notes at the foot of the window about what was just done, numbers of pieces that were typed meanwhile, and where the
+focus goes when a line leaves the cart. */
 (() => {
   const SECONDS = 8;
   const box = document.querySelector("[data-toast]");
@@ -34,6 +35,26 @@
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !box.hidden) close();
+  });
+
+  // An answer may be older than what was typed meanwhile: that is put into the cart that comes, and sent.
+  const changed = (sent) => [...document.querySelectorAll("#cart [name=quantity]")].filter(
+    (field, n) => field.value !== (sent?.[n] ?? field.defaultValue),
+  );
+  let typed = [];
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.target.id !== "cart") return;
+    const form = detail.requestConfig.formData;
+    typed = changed(form.has("deal") ? form.getAll("quantity") : []).map(({ id, value }) => ({ id, value }));
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    for (const { id, value } of typed.splice(0)) {
+      const field = document.getElementById(id);
+      if (field) field.value = value;
+    }
+  });
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.elt.id === "cart") changed()[0]?.dispatchEvent(new Event("change", { bubbles: true }));
   });
 
   // The button that was pressed may be gone: go on from the way back, else from the top of the cart.

@@ -13,7 +13,7 @@ from dealsite.data.table import errors
 from tests.browser.deal_form import field
 from tests.browser.every_page.due import every_page
 from tests.browser.every_page.german import english_texts
-from tests.browser.flaws import drawn, flaws
+from tests.browser.flaws import OVERHANG, drawn, flaws, lay_out
 from tests.builders import EDITOR
 from tests.pages import PAGES
 from tests.seeded import ADMIN, SHOPPER, VISITOR
@@ -31,6 +31,21 @@ def test_a_page_has_no_flaw(look, content, settings, name):
     page.goto(paths[drawn(name, len(paths))])
     assert flaws(page) == []
     assert name in REPORTS or english_texts(page) == []
+
+
+@pytest.mark.sample(quick=4, whole=2)
+@pytest.mark.parametrize("language", ["en-gb", "de"])
+def test_no_page_of_the_shop_scrolls_sideways_on_the_smallest_phone(look, content, settings, language):
+    settings.LANGUAGE_CODE = language
+    page: Page = look(SHOPPER, width=320)
+    found = []
+    for name, (_, addresses) in PAGES.items():
+        for path in () if name.startswith("cms_") else addresses(content):
+            page.goto(path)
+            lay_out(page, 320, "light")
+            if (overhang := page.evaluate(OVERHANG)) > 0:
+                found.append(f"{path}: {overhang} pixels")
+    assert "\n".join(found) == ""
 
 
 @pytest.mark.sample(quick=4, whole=2)

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.core.files.storage import FileSystemStorage
@@ -11,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from cms.imports import import_forms
 from dealsite.data import table
+from dealsite.data.catalogue import deals, drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -20,9 +22,10 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests.builders import NOW, make_brand
+from tests.builders import NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
+EARLIER = NOW - timedelta(hours=1)
 LIST, PASTE = "/cms/imports/", "/cms/imports/paste/"
 HEADER = "Artikel;Marke;Warengruppe;Preis;Produkt-URL;Ab;Notiz\n"
 ROWS = (
@@ -657,6 +660,47 @@ def test_it_is_noted_who_uploaded_and_imported_a_file(editor, other_editor):
     go(other_editor, address)
     entries = audit.of_target("import", address.split("/")[-2])
     assert {(entry.by, entry.what) for entry in entries} == {("eve", "brought a file"), ("oscar", "imported")}
+
+
+def test_an_import_shows_what_it_changes_and_takes_it_back(editor):
+    deal = make_deal(title="Stuhl", price=Decimal("30.00"), stock=8, was_price=None, now=EARLIER)
+    draft = make_draft(title="Tisch", brand="Vela", price=Decimal(9), now=EARLIER)
+    other = make_deal(title="Bank", price=Decimal("30.00"), now=EARLIER)
+    rows = f"{deal.id},25,12,\n{draft.id},9,,Neu\n{other.id},30,,\n,x,1,\n"
+    address = upload_file(editor, "id,price,stock,brand\n" + rows)
+    page = text(check(editor, address, update="all"))
+    for shown in (
+        "€30.00 </del>",
+        "€25.00 </ins>",
+        "Vela </del>",
+        "Neu </ins>",
+        f'href="/cms/deals/find/?q={draft.id}">Tisch</a>',
+        "The changes can be undone until",
+        "Import 2 rows",
+    ):
+        assert shown in page, shown
+    assert ">Bank<" not in page
+    changes = b"".join(editor.get(f"{address}changes.csv/").streaming_content).decode("utf-8-sig")
+    assert f"2,{deal.id},Stuhl,stock,8,12" in changes.splitlines()
+    page = text(go(editor, address))
+    assert "Undo the changes" not in page
+    work()
+    page = editor.get(address)
+    assert "Undo the changes" in text(page)
+    assert [deals.get(deal.id).stock, drafts.get(draft.id).content.brand] == [12, "neu"]
+    assert "0 imported, 1 rejected · 2 changed" in text(editor.get(LIST))
+    sent = {"do": "undo", "version": page.context["one"].version, "token": page.context["undo_token"]}
+    job = editor.post(address, sent)["Location"]
+    assert editor.post(address, sent)["Location"] == job
+    work()
+    page = text(editor.get(job))
+    assert "Change by an import" in page
+    assert f'href="{address}">The change that this takes back' in page
+    assert deals.get(deal.id).content == deal.content
+    assert drafts.get(draft.id).content == draft.content
+    page = text(editor.get(address))
+    assert f'href="{job}">' in page
+    assert "Undo the changes" not in page
 
 
 def test_looking_costs_two_requests(calls, editor):

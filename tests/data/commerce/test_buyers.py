@@ -17,6 +17,9 @@ from dealsite.data.commerce.payment import payment_actions, payment_record
 from dealsite.data.jobs import jobs
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import NotFound
+from dealsite.data.table.ids import new_ulid
+from dealsite.gateways.interface import ChargeDecline
+from dealsite.gateways.testing import TestGateway
 from tests.builders import NOW, make_id
 from tests.measuring import measured
 from tests.orders import ADDRESS
@@ -62,8 +65,24 @@ def test_a_card_takes_the_place_of_another_and_is_forgotten():
         save(card)
         assert saved_details.buyer("ann").card == card
     for _ in range(2):
-        measured(saved_details.forget_card)("ann")
+        measured(saved_details.forget_card)("ann", job_id=new_ulid(NOW), now=NOW)
         assert saved_details.buyer("ann").card is None
+
+
+def test_a_removed_card_pays_nothing_that_is_open_and_jobs_of_cards_may_run_in_any_order():
+    make_user("ann")
+    (payment,) = owe(order_number=1, method=CARD.token)
+    assert measured(saved_details.has_no_card)("ann")
+    assert not saved_details.has_no_card("nobody")
+    declined = running.charge(payment, TestGateway(), currency="EUR", now=NOW)
+    assert declined == ChargeDecline("No card is on file for this payment.")
+    saving = save()
+    assert not saved_details.has_no_card("ann")
+    removing = new_ulid(NOW)
+    saved_details.forget_card("ann", job_id=removing, now=NOW)
+    for job in (jobs.get(removing), saving):
+        saved_details.use_card(job, NOW)
+        assert methods([payment]) == [""]
 
 
 def test_who_is_not_there_keeps_nothing():
@@ -72,7 +91,7 @@ def test_who_is_not_there_keeps_nothing():
     with pytest.raises(NotFound):
         saved_details.save_card("ann", CARD, job_id=make_id(NOW), now=NOW)
     with pytest.raises(NotFound):
-        saved_details.forget_card("ann")
+        saved_details.forget_card("ann", job_id=new_ulid(NOW), now=NOW)
 
 
 def test_a_new_card_is_given_to_all_that_is_not_paid_however_many():

@@ -60,6 +60,7 @@ def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_i
     ids = sorted(payment.id for payment in made)
     assert sorted(payment.id for payment in measured(payment_lists.history)("ann").payments) == ids
     assert measured(payment_lists.coming)("ann", now=NOW).payments == []
+    assert sorted(payment.id for payment in measured(payment_lists.done)("ann", now=NOW).payments) == ids
     assert sorted(row.id for row in measured(payment_lists.history_of)(TODAY, TODAY).rows) == ids
     assert measured(payment_lists.of_status)(PROCESSED, TODAY, TODAY).rows == []
     row = measured(payment_lists.by_transaction)(f"txn-{made[0].id}-0")

@@ -191,6 +191,8 @@ def test_a_damaged_cursor_is_refused(cursor):
         payment_lists.coming("ann", now=NOW, after=cursor)
     with pytest.raises(errors.BadCursor):
         payment_lists.history("ann", after=cursor)
+    with pytest.raises(errors.BadCursor):
+        payment_lists.done("ann", now=NOW, after=cursor)
 
 
 def test_a_payment_is_found_by_its_transaction_id(wait_for_indexes):

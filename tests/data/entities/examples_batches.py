@@ -23,8 +23,9 @@ LAYOUT: dict[str, Any] = {
     "shop": "https://shop.example",
     "categories": [{"name": "lampen", "slug": "home-furniture"}],
     "brands": [{"name": "nordlicht-gmbh", "slug": "nordlicht"}],
+    "update": "prices",
 }
-TOTALS = dict.fromkeys(("imported", "there", "refused", "brands", "notes", "pictures"), 1)
+TOTALS = dict.fromkeys(("imported", "changed", "there", "refused", "brands", "notes", "pictures"), 1)
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "Import": {
@@ -50,6 +51,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "totals": TOTALS,
         "brands": [{"line": 2, "slug": "nordlicht", "name": "Nordlicht"}],
         "categories": [{"name": "Garten", "rows": 3}],
+        "changes": [
+            {
+                "line": 4,
+                "id": DEAL,
+                "title": "A lamp",
+                "fields": [{"name": "price", "before": "9", "after": ""}],
+            }
+        ],
+        "undone_by": OTHER,
         "remarks": [{"line": 3, "column": "Preis", "value": "?", "reason": "Not so.", "refused": True}],
         "card": {
             "name": "deals.csv",
@@ -93,6 +103,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "after": "anders",
         "reason": "",
         "chunk": 1,
+        "stock": 12,
         "ttl": TTL,
     },
 }

@@ -16,7 +16,7 @@ from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put, Update
 from dealsite.management.commands import check_table
-from tests.builders import DAY, HOUR, NOW, make_deal, make_id
+from tests.builders import DAY, EVER, HOUR, NOW, make_deal, make_id
 from tests.measuring import measured
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("fresh_table")]
@@ -51,7 +51,7 @@ def test_it_ends_with_its_figures():
     items = schema.count()
     figures = r"items seen in [\d.]+ s \([\d,]+ a second\), [\d.,]+ s of processor time, [\d,]+ MB at most\."
     assert re.search(f"^{items} {figures}\nThe table .* is whole.$", check(), re.M)
-    (run,) = command_runs.newest("check_table")
+    (run,) = command_runs.newest("check_table", now=EVER)
     assert (run.ok, run.by, run.check) == (True, "command", CheckResult("whole", items, 0))
 
 
@@ -61,14 +61,14 @@ def test_what_is_derived_is_repaired_with_repair_alone_and_all_else_left():
     table.write(Update(key=COUNTS, set={"deals": 7}))
     check(fails=r"has 3 problems\. Run it with --repair\.")
     assert table.get(COUNTS)["deals"] == 7
-    (noted,) = measured(command_runs.newest)("check_table")
+    (noted,) = measured(command_runs.newest)("check_table", now=EVER)
     assert (noted.ok, noted.by) == (False, "command")
     assert noted.said.endswith("has 3 problems. Run it with --repair.")
     said = check("--repair", fails=r"has 2 problems\.$")
     assert "GHOST#a / A: Its type, 'Ghost', is not known. (nothing to derive it from)" in said
     assert table.get(COUNTS)["deals"] == 1
     check("--repair", fails="2 problems")
-    assert [(run.repaired, run.left) for run in command_runs.checks()] == [(0, 2), (1, 2), (0, 3)]
+    assert [(run.repaired, run.left) for run in command_runs.checks(now=EVER)] == [(0, 2), (1, 2), (0, 3)]
 
 
 def test_what_is_of_a_retired_type_is_no_damage_and_goes_with_repair():
@@ -118,9 +118,9 @@ def test_a_share_is_one_of_the_table(monkeypatch):
     seen = 0
     for _ in range(2):
         check("--sample", "50%")
-        seen += command_runs.checks()[0].items
+        seen += command_runs.checks(now=EVER)[0].items
     assert items <= seen <= items + 2
-    assert sample.last_position() is None or seen > items
+    assert sample.last_position(now=EVER) is None or seen > items
 
 
 def test_a_rate_is_kept_to(monkeypatch):
@@ -152,10 +152,10 @@ def test_what_is_not_understood_is_said(arguments):
 
 def test_the_number_of_items_comes_from_an_earlier_run_where_the_engine_does_not_know(monkeypatch):
     make_deal()
-    assert sample.known_items() == schema.count()
+    assert sample.known_items(now=EVER) == schema.count()
     check()
     monkeypatch.setattr(schema, "count", lambda: 0)
-    assert sample.known_items() == command_runs.checks()[0].items > 0
+    assert sample.known_items(now=EVER) == command_runs.checks(now=EVER)[0].items > 0
 
 
 def test_what_a_check_found_is_kept_with_its_run():
@@ -163,6 +163,6 @@ def test_what_a_check_found_is_kept_with_its_run():
     for number, check in enumerate((found, None)):  # the last one failed before it found anything
         at = NOW + number * HOUR
         command_runs.note("check_table", by="worker", began=at, now=at, ok=True, said="It ran.", check=check)
-    assert [run.check for run in command_runs.newest("check_table", most=2)] == [None, found]
-    assert command_runs.checks() == [found]
-    assert sample.last_position() == {"start": {"PK": "A", "SK": "B"}}
+    assert [run.check for run in command_runs.newest("check_table", now=EVER, most=2)] == [None, found]
+    assert command_runs.checks(now=EVER) == [found]
+    assert sample.last_position(now=EVER) == {"start": {"PK": "A", "SK": "B"}}

@@ -193,14 +193,24 @@ def test_only_messages_can_be_paused_and_cancelled():
     assert job_actions.may(jobs.get(add_job(2, kind=SEND_MESSAGE))) == ("pause", "cancel")
 
 
-def test_progress_forgives_tries_and_renews_the_lease(wait_for_indexes):
+@pytest.mark.parametrize("got_on", [True, False])
+def test_progress_renews_the_lease_and_forgives_tries_if_it_is_kept(wait_for_indexes, got_on):
     job_id = add_message()
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
-    measured(jobs.save_progress)(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
+    measured(jobs.save_progress)(job, {"sent": 3}, now=NOW + timedelta(seconds=30), got_on=got_on)
     wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
-    assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0)
+    assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0 if got_on else 1)
+
+
+def test_a_checkpoint_forgives_tries_if_it_is_another_than_before(wait_for_indexes):
+    job_id = add_job()
+    wait_for_indexes()
+    job = jobs.save_checkpoint(jobs.take_next(now=NOW), {}, now=NOW)
+    assert jobs.get(job_id).tries == 1
+    jobs.save_checkpoint(job, {"at": 7}, now=NOW)
+    assert jobs.get(job_id).tries == 0
 
 
 def test_a_job_that_an_index_still_shows_where_it_was_is_passed_over(wait_for_indexes):

@@ -30,6 +30,7 @@ from dealsite.data.table.writes import (
     exists,
     missing,
 )
+from tests.faults.unkind import errored
 
 A, B = ("A", "A"), ("B", "B")
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement")
@@ -37,7 +38,10 @@ TAKEN = errors.AlreadyExists("Taken.")
 
 
 class Forgetful:
-    """An engine that knows no tokens; `loses(n)` says what happens to the n-th write: 'answer', 'request', 'nobody'."""
+    """An engine that knows no tokens; `loses(n)` says what happens to the n-th write: 'answer', 'request', 'nobody'.
+
+    'failed': it answers 500 all the same.
+    """
 
     def __init__(self) -> None:
         self.loses: Callable[[int], str] = lambda number: ""
@@ -62,6 +66,8 @@ class Forgetful:
         answer = client.connect().http.send(
             AWSRequest("POST", request.url, headers, json.dumps(body)).prepare()
         )
+        if lost == "failed":
+            return errored(request, "InternalServerError", "Nobody knows.", 500)
         if lost == "answer":
             raise ConnectionClosedError(endpoint_url=request.url)
         return answer
@@ -87,7 +93,7 @@ def lose(forgetful: Forgetful, what: str) -> None:
 pytestmark = pytest.mark.engines("native")
 
 
-@pytest.mark.parametrize("lost", ["answer", "request", "nobody"])
+@pytest.mark.parametrize("lost", ["answer", "failed", "request", "nobody"])
 def test_what_is_lost_is_done_once_and_no_conflict(engine_of: Forgetful, lost: str):
     put = Put(
         key=A, item={"n": 1, "at": None, "tags": {"x"}, "list": (1, 2)}, when=(absent(),), otherwise=TAKEN
@@ -135,9 +141,10 @@ def test_a_conflict_without_a_lost_answer_is_not_looked_into(engine_of: Forgetfu
     assert meter.log == [("PutItem", None)]
 
 
-def test_what_could_be_counted_twice_is_not_sent_again(engine_of: Forgetful):
-    lose(engine_of, "answer")
-    with pytest.raises(errors.Unavailable):
+@pytest.mark.parametrize("lost", ["answer", "failed"])
+def test_what_could_be_counted_twice_is_not_sent_again(engine_of: Forgetful, lost: str):
+    lose(engine_of, lost)
+    with pytest.raises(errors.OutcomeUnknown):
         table.write(Update(key=A, set={"type": "Count"}, add={"n": 1}))
     assert engine_of.requests == 1
     lose(engine_of, "nobody")  # what reached nobody was not counted
@@ -147,23 +154,24 @@ def test_what_could_be_counted_twice_is_not_sent_again(engine_of: Forgetful):
     assert stored["n"] == 2
 
 
-def test_where_nothing_tells_it_is_unavailable_and_no_conflict(engine_of: Forgetful):
-    lose(engine_of, "answer")
-    with pytest.raises(errors.Unavailable, match="cannot reach"):
+@pytest.mark.parametrize("lost", ["answer", "failed"])
+def test_where_nothing_tells_it_is_unavailable_and_no_conflict(engine_of: Forgetful, lost: str):
+    lose(engine_of, lost)
+    with pytest.raises(errors.OutcomeUnknown, match="not known whether"):
         table.write(Update(key=A, add={"n": 1}, when=(missing("n"),)))
 
 
-@pytest.mark.parametrize("lost", ["answer", "request"])
+@pytest.mark.parametrize("lost", ["answer", "failed", "request"])
 def test_inserted_once_whatever_was_lost(engine_of: Forgetful, lost: str):
     table.write(Put(key=("K0", "K"), item={"mine": False}))
     lose(engine_of, lost)
     items = [{"PK": f"K{n}", "SK": "K", "mine": True} for n in range(30)]
-    assert table.insert(items) == (5 if lost == "answer" else 29)  # the first 25 are there when asked again
+    assert table.insert(items) == (29 if lost == "request" else 5)  # the first 25 are there when asked again
     lose(engine_of, lost)
     assert table.insert(items) == 0
 
 
-@pytest.mark.parametrize("lost", ["answer", "request"])
+@pytest.mark.parametrize("lost", ["answer", "failed", "request"])
 def test_of_two_who_write_the_same_only_one_is_told_that_it_was_theirs(engine_of: Forgetful, lost: str):
     table.write(Put(key=A, item={"step": 7}))
     use = Update(key=A, set={"step": 8}, when=(below("step", 8),), once=True)
@@ -178,7 +186,7 @@ def test_of_two_who_write_the_same_only_one_is_told_that_it_was_theirs(engine_of
 
 def test_many_threads_whose_answers_are_lost_count_what_they_are_told(engine_of: Forgetful):
     dice, done, lock = random.Random(13), [0], threading.Lock()
-    engine_of.loses = lambda number: dice.choice(["answer", "request", "", "", ""])
+    engine_of.loses = lambda number: dice.choice(["answer", "failed", "request", "", "", ""])
 
     def work(thread: int) -> None:
         for number in range(12):

@@ -155,6 +155,7 @@ def test_a_card_is_forgotten(ada: Client):
 
 
 def test_a_new_card_pays_what_is_not_paid_yet(ada: Client):
+    give_card()
     first, *rest = owe(3, account="ada", method="old")
     run(Ledger(), NOW)
     ada.post("/account/card/finish/", {"number": NUMBER})
@@ -168,7 +169,7 @@ def test_payments_stand_by_order_with_what_failed_first(ada: Client):
     owe(1, "7.00", account="ada", method="declines", order_number=12)
     run(Ledger(), NOW)
     answer = ada.get("/account/payments/")
-    assert calls(answer) == [BATCH, QUERY, QUERY, GET]
+    assert calls(answer) == [BATCH, QUERY, QUERY, QUERY, GET]
     context = answer.context
     assert [payment.amount for payment in context["failed"]] == [7]
     assert [[payment.number for payment in group.payments] for group in context["coming"]] == [[2, 3]]

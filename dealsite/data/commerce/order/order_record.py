@@ -54,7 +54,7 @@ DONE = {PLACED: "placed", SHIPPED: "shipped", DELIVERED: "delivered", CANCELLED:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an order goes; `extra` (flat, company) may be empty."""
+    """Where an order goes; `extra` (flat, company) and `postcode` may be empty."""
 
     name: str = ""
     street: str = ""
@@ -82,7 +82,6 @@ ADDRESS_FIELDS = tuple(field.name for field in fields(Address))
 MISSING = {
     "name": gettext_lazy("Enter the name of who receives it."),
     "street": gettext_lazy("Enter the street and the house number."),
-    "postcode": gettext_lazy("Enter the postcode."),
     "city": gettext_lazy("Enter the town."),
     "country": gettext_lazy("Enter the country."),
 }

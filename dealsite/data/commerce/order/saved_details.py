@@ -76,11 +76,19 @@ def save_card(username: str, card: PaymentCard, *, job_id: str, now: datetime) -
     table.transact([_profile_write(username, set={"card": asdict(card)}), job])
 
 
-@access_pattern("give open payments a new card", "1 query + 1 batch get + 1 transaction")
+@access_pattern("whether somebody removed their card", "1 get")
+def has_no_card(username: str) -> bool:
+    """Tell whether a user has no card, so that nothing may be charged; of who is no user, nothing is known."""
+    item = table.get(keys.profile(username))
+    return item is not None and "card" not in item
+
+
+@access_pattern("give open payments a new card", "1 get + 1 query + 1 batch get + 1 transaction")
 def use_card(job: Job, now: datetime) -> None:
-    """Have all of a user's payments that are not paid charged from the new card; run twice, it changes nothing more."""
+    """Have all of a user's payments that are not paid charged from their card, or none; harmless to repeat."""
     payload = from_item(UseCardPayload, job.payload)
-    username, method = payload.username, payload.method
+    username, card = payload.username, buyer(payload.username).card
+    method = card.token if card else ""  # of now: jobs may run in another order than they were written in
     for page in to_end(partial(of_account, username)):
         for payment in page.payments:
             if payment.status in (SCHEDULED, FAILED) and payment.method != method:
@@ -88,10 +96,11 @@ def use_card(job: Job, now: datetime) -> None:
                     change_method(username, payment.due_at, payment.id, method=method, by=username, now=now)
 
 
-@access_pattern("forget a user's card", "1 update")
-def forget_card(username: str) -> None:
-    """Forget the card that a user pays with; harmless if there is none, NotFound."""
-    table.write(_profile_write(username, remove=("card",)))
+@access_pattern("forget a user's card", "1 transaction")
+def forget_card(username: str, *, job_id: str, now: datetime) -> None:
+    """Forget the card that a user pays with; harmless if there is none, NotFound. A job takes it from open payments."""
+    job = job_write(USE_CARD, UseCardPayload(username, ""), job_id=job_id, due=now)
+    table.transact([_profile_write(username, remove=("card",)), job])
 
 
 def _profile_write(username: str, **changes: Any) -> Update:

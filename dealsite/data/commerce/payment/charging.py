@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from dealsite.data import keys, table
+from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_from_item
 from dealsite.data.commerce.payments import (
     RefundPayload,
@@ -131,13 +132,17 @@ def idempotency_key(payment: Payment) -> str:
 def charge(
     payment: Payment, gateway: Gateway, *, currency: str, now: datetime
 ) -> ChargeResult | ChargeDecline:
-    """Ask the gateway for the money, or for what it said before. GatewayUnavailable: the outcome is not known."""
+    """Ask the gateway for the money, or for what it said before. GatewayUnavailable: the outcome is not known.
+
+    1 get for a payment of an order: a card that was removed is not charged, whichever payments still name it.
+    """
     key = idempotency_key(payment)
-    if payment.series_at is not None and now - payment.series_at > KEYS_HOLD:
+    removed = bool(payment.order) and saved_details.has_no_card(payment.account)
+    if payment.method and (removed or (payment.series_at and now - payment.series_at > KEYS_HOLD)):
         made = gateway.find_charge(payment.method, idempotency_key=key)
         if made is not None:
             return made
-    if not payment.method:
+    if removed or not payment.method:
         return ChargeDecline("No card is on file for this payment.")
     what = f"Payment {payment.id}"
     if payment.order:

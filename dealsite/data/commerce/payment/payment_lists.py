@@ -6,12 +6,12 @@ what comes and goes around it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 
 from dealsite.data import keys, table
@@ -19,7 +19,15 @@ from dealsite.data.commerce.payment import payment_totals
 from dealsite.data.commerce.payment.payment_record import ON_CARD, Payment, payment_from_item
 from dealsite.data.commerce.payment.payment_totals import Sum
 from dealsite.data.entities.attributes import CENT
-from dealsite.data.entities.payments import FAILED, GIVEN_UP, PENDING, SCHEDULED
+from dealsite.data.entities.payments import (
+    CANCELLED,
+    FAILED,
+    GIVEN_UP,
+    PENDING,
+    PROCESSED,
+    REFUNDED,
+    SCHEDULED,
+)
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
@@ -30,6 +38,7 @@ from dealsite.data.table.parallel import together
 
 PAGE_SIZE = 25
 COMING = timedelta(days=90)
+UNPAID, DONE = {SCHEDULED, PENDING, FAILED}, {PROCESSED, CANCELLED, REFUNDED}
 MANY = 1000  # rows that a bucket of overdue payments counts at most, and of PENDING ones a request reads
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 LIVE = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
@@ -80,35 +89,60 @@ class PaymentsPage:
 
 @access_pattern("what an account is to pay in its next 90 days", "1 query")
 def coming(account: str, *, now: datetime, after: str | None = None) -> PaymentsPage:
-    """Return what an account has not closed yet and is due within 90 days, the earliest first. BadCursor.
+    """Return what an account has to pay within 90 days, what is overdue or failed first. BadCursor.
 
-    What is overdue, failed or cancelled stands first; what was paid stays until its day is closed.
+    1 query more for each 26 that are paid or cancelled and stand between.
     """
     low = _after(after) if after else ""
-    high = keys.payment.until(now + COMING)[1]
-    return _page(keys.payment, account, low=low, high=high)
+    found = _found(keys.payment, account, UNPAID, low=low, high=keys.payment.until(now + COMING)[1])
+    return _payments_page(list(found))
 
 
 @access_pattern("an account's payments of closed days", "1 query")
 def history(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return an account's payments of closed days, the latest due first. BadCursor."""
     high = _before(after) if after else keys.TOP
-    return _page(keys.past_payment, account, low="", high=high, newest_first=True)
+    return _payments_page(
+        list(_found(keys.past_payment, account, DONE, low="", high=high, newest_first=True))
+    )
 
 
-def _page(
-    place: Template[keys.Key], account: str, *, low: str, high: str, newest_first: bool = False
-) -> PaymentsPage:
+@access_pattern("what an account paid, or need not pay any more", "2 queries")
+def done(account: str, *, now: datetime, after: str | None = None) -> PaymentsPage:
+    """Return an account's payments that are paid, cancelled or refunded, the latest due first. BadCursor.
+
+    Of closed days, and of others up to 90 days ahead. 1 query more for each 26 that are to be paid and stand between.
+    """
+    high = _before(after) if after else keys.payment.until(now + COMING)[1]
+    places = keys.payment, keys.past_payment
+    found = chain(*(_found(place, account, DONE, low="", high=high, newest_first=True) for place in places))
+    return _payments_page(sorted(found, key=lambda payment: payment.key[1], reverse=True))
+
+
+def _found(
+    place: Template[keys.Key],
+    account: str,
+    statuses: Container[str],
+    *,
+    low: str,
+    high: str,
+    newest_first: bool = False,
+) -> Iterator[Payment]:
+    """Yield up to a page's payments, and one more that says that there are; of some statuses, however far they are."""
     try:
         partition = place.partition(account)
     except ValueError:  # what no account can be called
-        return PaymentsPage([], None)
-    items = table.query(
+        return iter(())
+    items = table.query_all(
         partition, low=low or "!", high=high, newest_first=newest_first, limit=PAGE_SIZE + 1, consistent=True
     )
-    found = [payment_from_item(item) for item in items[:PAGE_SIZE]]
-    more = len(items) > PAGE_SIZE
-    return PaymentsPage(found, items[PAGE_SIZE - 1]["SK"] if more else None)
+    found = (payment_from_item(item) for item in items)
+    return islice((payment for payment in found if payment.status in statuses), PAGE_SIZE + 1)
+
+
+def _payments_page(found: list[Payment]) -> PaymentsPage:
+    more = len(found) > PAGE_SIZE
+    return PaymentsPage(found[:PAGE_SIZE], found[PAGE_SIZE - 1].key[1] if more else None)
 
 
 @access_pattern("payments of a status, by date (FAILED: 20 queries)", "10 queries")
@@ -195,7 +229,8 @@ def by_transaction(transaction_id: str) -> PaymentRow | None:
 @access_pattern("all of an account's payments that are not closed", "1 query")
 def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return all of an account's payments that are not closed, the earliest due first. BadCursor."""
-    return _page(keys.payment, account, low=_after(after) if after else "", high=keys.TOP)
+    low = _after(after) if after else ""
+    return _payments_page(list(_found(keys.payment, account, UNPAID | DONE, low=low, high=keys.TOP)))
 
 
 @dataclass(frozen=True, slots=True)

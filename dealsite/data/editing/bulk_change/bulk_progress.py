@@ -67,21 +67,26 @@ def last_chunk(job_id: str) -> Chunk | None:
 def collect(job: Job, new: Chunk) -> None:
     """Keep a chunk; NotOurs."""
     try:
-        own = Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=NotOurs())
-        table.transact([bulk.chunk_put(job.id, new), own])
+        table.transact([bulk.chunk_put(job.id, new), _is_ours(job)])
     except AlreadyExists:
         return  # by this worker, the answer was lost: nobody else can
 
 
 def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
     """Return what goes along with the change of a deal: that it was made, by this job's worker, and the new count."""
-    return AuditContext(note=f"Job {job.id}", writes=(_result_put(job, row), _count(job, "changed", changed)))
+    writes = (_result_put(job.id, row), _count(job, "changed", changed))
+    return AuditContext(note=f"Job {job.id}", writes=writes)
+
+
+def imported_context(job: Job, import_id: str, row: BulkResult) -> AuditContext:
+    """Return what goes along with a change by a row of a file: that the import made it, by this job's worker."""
+    return AuditContext(note=f"Import {import_id}", writes=(_result_put(import_id, row), _is_ours(job)))
 
 
 @access_pattern("note why deals were left alone", "1 transaction")
 def refuse(job: Job, refused: Sequence[BulkResult], *, in_all: int) -> None:
     """Note which deals were left alone, at most a chunk of them, and why; NotOurs."""
-    table.transact([*(_result_put(job, row) for row in refused), _count(job, "refused", in_all)])
+    table.transact([*(_result_put(job.id, row) for row in refused), _count(job, "refused", in_all)])
 
 
 def _count(job: Job, what: str, number: int) -> Update:
@@ -90,10 +95,14 @@ def _count(job: Job, what: str, number: int) -> Update:
     return Update(key=keys.job(job.id), set={("progress", what): number}, when=ours, otherwise=NotOurs())
 
 
-def _result_put(job: Job, row: BulkResult) -> Put:
-    item = BULK_ROW.item({"job": job.id, **_store_result(row), "ttl": bulk.expires_at(job.id)})
+def _is_ours(job: Job) -> Check:
+    return Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=NotOurs())
+
+
+def _result_put(job_id: str, row: BulkResult) -> Put:
+    item = BULK_ROW.item({"job": job_id, **_store_result(row), "ttl": bulk.expires_at(job_id)})
     when = (absent(),) if row.outcome == CHANGED else ()
-    key = keys.bulk_row(job.id, row.outcome, row.id)
+    key = keys.bulk_row(job_id, row.outcome, row.id)
     return Put(key=key, item=item, when=when, otherwise=bulk.DoneBefore())
 
 

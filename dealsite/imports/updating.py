@@ -1,0 +1,121 @@
+"""What a row changes in the deal or draft that it means: found in a check, carried out in a run, one by one."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import CONTENT_FIELDS, in_words, problems, text_problems
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.editing.bulk import BulkResult
+from dealsite.data.editing.bulk_change import applying, bulk_progress
+from dealsite.data.editing.bulk_change.applying import Prefetched
+from dealsite.data.entities.attributes import money
+from dealsite.data.entities.batches import CHANGED, PRICES
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.imports.identity import There, drafts_there
+from dealsite.imports.rows import NewDeal, shown
+
+AMOUNTS = ("price", "was_price")
+OF_PRICES = (*AMOUNTS, "stock")
+TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """What a field holds, and what it is to hold, as short texts; '' is nothing."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class DealChange:
+    """What a row changes in a deal or draft."""
+
+    line: int
+    id: str
+    title: str
+    fields: tuple[FieldChange, ...]
+
+
+def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -> NewDeal:
+    """Return a row with what the deal or draft that it means would hold after it, and that one."""
+    values = {name: getattr(row.content, name) for name in row.says if update != PRICES or name in OF_PRICES}
+    values |= {name: money(values[name]) for name in AMOUNTS if name in values}
+    if brand := known.get(values.get("brand", "")):
+        values["brand"] = brand.slug
+    return replace(row, content=replace(there.content, **values), changes=there)
+
+
+def change_of(row: NewDeal, there: There) -> DealChange | None:
+    """Return what a row changes; None for nothing."""
+    was = in_words(there.content) | {"brand": there.card.brand_name}
+    will = in_words(row.content) | {"brand": row.brand_name}
+    fields = tuple(
+        FieldChange(name, shown(was[name]), shown(will[name]))
+        for name in CONTENT_FIELDS
+        if getattr(there.content, name) != getattr(row.content, name)
+    )
+    return DealChange(row.line, there.id, there.content.title, fields) if fields else None
+
+
+def refusals(row: NewDeal, there: There) -> dict[str, str]:
+    """Return what stands against a change, by field."""
+    if isinstance(there, Deal):
+        return problems(row.content, live_at=there.live_at)
+    return text_problems(row.content)
+
+
+@dataclass(frozen=True)
+class Updating:
+    """Changes what the rows of an import mean, each deal or draft once; the job is the one that works on it."""
+
+    import_id: str
+    job: Job
+    by: str
+    update: str
+    asked_at: datetime  # then the editor saw what would change
+    moment: Callable[[], datetime]
+
+    def done(self, ids: Iterable[str]) -> set[str]:
+        """Return which of some deals and drafts it has changed before. 1 batch get for each 50."""
+        return set(bulk_progress.outcomes(self.import_id, list(ids)))
+
+    def carry_out(self, row: NewDeal, there: There, brand: Brand | None) -> bool:
+        """Change a deal or draft as a row says; False if it is so by now.
+
+        NotOurs, Unavailable; another DataError says why it is left alone. 1 transaction.
+        """
+        for _try in range(TRIES - 1):
+            try:
+                return self._attempt(row, there, brand)
+            except bulk_progress.NotOurs:
+                raise
+            except (Conflict, NotFound) as error:
+                if bulk_progress.is_changed(self.import_id, there.id):  # by ourselves, the answer was lost
+                    return True
+                now_there = drafts_there([there.id]).get(there.id)
+                if now_there is None:
+                    raise NotFound(_("It was deleted meanwhile.")) from error
+                there, brand = now_there, brands.get_many([row.content.brand]).get(row.content.brand)
+        return self._attempt(row, there, brand)
+
+    def _attempt(self, row: NewDeal, there: There, brand: Brand | None) -> bool:
+        known = {brand.slug: brand} if brand else {}
+        row = meant(row, there, self.update, known)
+        if not change_of(row, there):
+            return False
+        if there.updated_at > self.asked_at and there.updated_by != self.by:
+            raise Conflict(_("%(name)s changed it meanwhile.") % {"name": there.updated_by})
+        stock = row.content.stock if row.content.stock != there.content.stock else None
+        before, after = str(there.version), str(there.version + 1)
+        result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)
+        context = bulk_progress.imported_context(self.job, self.import_id, result)
+        applying.save(there, row.content, Prefetched(known), context, by=self.by, now=self.moment())
+        return True
