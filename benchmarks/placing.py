@@ -22,12 +22,13 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import checkout
+from dealsite.data.commerce.order import checkout, saved_details
 from dealsite.data.commerce.order.checkout import Purchase
 from dealsite.data.commerce.order.order_record import Address
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table import errors
+from dealsite.data.table.ids import new_ulid
 from dealsite.imports.csv_files import BadFile
 
 BRAND, CATEGORY = "Loaded products", "home-furniture"
@@ -127,7 +128,7 @@ def _content(product: Product, first: FirstSale, brand: Brand) -> DealContent:
 
 
 def make_user(username: str, now: datetime) -> None:
-    """Make a user with whom nobody can sign in; CannotLoad if the name is somebody else's."""
+    """Make a user with a card, with whom nobody can sign in; CannotLoad if the name is somebody else's."""
     try:
         users.create(
             username=username,
@@ -138,6 +139,8 @@ def make_user(username: str, now: datetime) -> None:
         )
     except errors.AlreadyExists:
         raise CannotLoad(f"The user {username} is there already, and was not loaded.") from None
+    card = saved_details.PaymentCard("test", METHOD, "Visa ending in 4242")
+    saved_details.save_card(username, card, job_id=new_ulid(now), now=now)
 
 
 def place(order: OrderEntry, contents: Contents) -> Step:

@@ -18,7 +18,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import NOW, make_deal
-from tests.people import make_user
+from tests.people import give_card, make_user
 
 ADDRESS = order_record.Address(
     name="Ada Lovelace",
@@ -47,6 +47,7 @@ def make_order(
             deal.id, quantity, new_ulid(now, number), token=f"t{number}", seen=deal.content.price
         )
         changing.add(owner, wanted, now=now)
+    give_card(username, "test-approves")
     head, lines = carts.read_active(owner, now=now)
     purchase = checkout.Purchase(
         order_id=new_ulid(now, next(_numbers)),

@@ -20,11 +20,11 @@ from dealsite.data.entities.commerce import PLACED, PURCHASED
 from dealsite.data.jobs import jobs
 from dealsite.data.names import USERNAME_PATTERN
 from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import Put, Update, absent
+from dealsite.data.table.writes import Put, absent
 from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from tests.builders import NOW, make_id
-from tests.people import make_user
+from tests.people import give_card, make_user
 
 
 def owe(
@@ -50,8 +50,7 @@ def place(made: list[Payment], job_id: str) -> None:
     """Store an order of one line with its payments as checkout does, still to be counted by a job."""
     if USERNAME_PATTERN.fullmatch(made[0].account) and table.get(keys.user(made[0].account)) is None:
         make_user(made[0].account)
-        visa = {"gateway": "test", "token": "approves", "label": "Visa ending in 4242"}
-        table.write(Update(key=keys.profile(made[0].account), set={"card": visa}))
+        give_card(made[0].account, "approves")
     total = sum((payment.amount for payment in made), Decimal(0))
     order_id, account, at = made[0].order, made[0].account, made[0].due_at
     card = OrderCard(order_id, account, "Ann", PLACED, at, total, 1, 1, made[0].of)
@@ -121,6 +120,7 @@ def seed_payments(wait_for_indexes: Callable[[], None] = lambda: None) -> list[P
     made = owe(3, order_number=600, method="test:approve")
     owe(1, order_number=601, method="test:decline")
     gateway = TestGateway()
+    give_card(made[0].account, "test:approve")
     wait_for_indexes()
     row, *_ = [row for row in charging.due(now=NOW) if row["card"]["order"] == made[0].order]
     assert charging.run_one(row, gateway, currency="EUR", clock=lambda: NOW) == "processed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +12,24 @@ from django.conf import settings
 from django.test import Client
 
 from dealsite.accounts import cookies
+from dealsite.data import keys, table
 from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
+from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Update, exists
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 _numbers = itertools.count(1)
+
+
+def give_card(username: str, token: str) -> None:
+    """Have a user, if there is one, pay with a card."""
+    card = {"gateway": "test", "token": token, "label": "Visa ending in 4242"}
+    with suppress(NotFound):
+        table.write(
+            Update(key=keys.profile(username), set={"card": card}, when=(exists(),), otherwise=NotFound())
+        )
 
 
 def make_user(

@@ -26,6 +26,7 @@ from dealsite.data.commerce.payment.payment_totals import apply_totals
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import NotFound
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
+from tests.people import give_card
 
 ANN, BOB, GUEST = user_cart("ann"), user_cart("bob"), visitor_cart("what the cookie holds")
 ADDRESS = Address(name="Ann Ash", street="1 High Street", postcode="10115", city="Berlin", country="Germany")
@@ -75,6 +76,7 @@ def held(owner: CartOwner, *, now: datetime = NOW) -> dict[str, tuple[str, int]]
 
 def purchase(username: str = "ann", *, now: datetime = NOW, **more: Any) -> Purchase:
     """Return what the checkout form of a shopper's cart, as it is now, would send."""
+    give_card(username, "tok_visa")
     head, lines = carts.read_active(user_cart(username), now=now)
     form: dict[str, Any] = {
         "order_id": make_id(now),

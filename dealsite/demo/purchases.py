@@ -24,7 +24,7 @@ from dealsite.demo.people import PACKER, SHOPPERS
 ORDERS = 22
 PLENTY = 10  # of what is scarce, these orders take nothing
 APPROVED, DECLINED = "test:approve", "test:decline"  # cards of the built-in gateway
-WITH_CARD = ("sam", "lena")  # the third one's card was declined
+CARDS = {"sam": APPROVED, "lena": APPROVED, "tomas": DECLINED}
 OLDEST, NEWEST = timedelta(days=24), timedelta(minutes=25)
 BUYERS = SHOPPERS[:-1]  # the last user is made when all else is there
 ADDRESSES = {
@@ -51,6 +51,7 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
     """Yield the orders of the last weeks, oldest first: the older ones delivered, the newest still to be shipped."""
     chance = random.Random("orders")  # noqa: S311 - makes up a demo, guards nothing
     for n in range(ORDERS):
+        buyer = "tomas" if n % 9 == 8 else ("sam", "lena")[n % 2]
         at = now - NEWEST - (OLDEST - NEWEST) * ((ORDERS - 1 - n) / (ORDERS - 1)) ** 1.6
         at = at.replace(microsecond=at.microsecond // 1000 * 1000)
         live = [one for one in deals if _sold_at(one, at)]
@@ -58,20 +59,20 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
         status = _status(n)
         yield DemoOrder(
             id=new_ulid(at, chance.getrandbits(RANDOM_BITS)),
-            username=BUYERS[n % len(BUYERS)].username.lower(),
+            username=buyer,
             at=at,
             wanted=[(one.id, chance.choice((1, 1, 1, 2, 3))) for one in chosen],
             plan=(1, 1, 3, 1, 6, 1, 12)[n % 7],
-            method=DECLINED if n % 9 == 8 else APPROVED,
+            method=CARDS[buyer],
             status=status,
         )
 
 
 def load(deals: Sequence[DemoDeal], now: datetime) -> None:
     """Place the orders that are missing, ship or cancel them as far as they came, and fill the carts."""
-    for name in WITH_CARD:
+    for name, token in CARDS.items():
         if saved_details.buyer(name).card is None:
-            card = saved_details.PaymentCard("test", APPROVED, "Visa ending in 4242")
+            card = saved_details.PaymentCard("test", token, "Visa ending in 4242")
             saved_details.save_card(name, card, job_id=new_ulid(now), now=now)
     for order in all_orders(deals, now):
         try:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dealsite.data.catalogue import drafts, known_by
-from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.editing.bulk_change import applying
 from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewDeal
@@ -27,7 +27,7 @@ def stored_at(one: There) -> datetime | None:
 
 def deals_there(ids: Iterable[str]) -> dict[str, There]:
     """Return those of some deals that are there, with their stock. 1 batch get for each 50."""
-    return dict(with_offers(ids))
+    return applying.read("deal", ids)
 
 
 def drafts_there(ids: Iterable[str]) -> dict[str, There]:

@@ -107,7 +107,7 @@ class Updating:
         return self._attempt(row, there, brand)
 
     def _attempt(self, row: NewDeal, there: There, brand: Brand | None) -> bool:
-        known = {brand.slug: brand} if brand else {}
+        known = {row.content.brand: brand, brand.slug: brand} if brand else {}
         row = meant(row, there, self.update, known)
         if not change_of(row, there):
             return False

@@ -27,11 +27,12 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartChanged, CartView
 from dealsite.data.commerce.order import saved_details
-from dealsite.data.commerce.order.checkout import Purchase, place
+from dealsite.data.commerce.order.checkout import CARD_GONE, Purchase, place
 from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, MISSING, Address
 from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, PLANS
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
+from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page
 from shopping.cart.cart import cart_page
@@ -126,27 +127,26 @@ class PlanChoice:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def checkout(request: UserRequest) -> HttpResponse:
-    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 1 get + 3 updates + 1 query + 1 transact."""
+    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transact."""
     now = timezone.now()
     if request.method != "POST":
         return _page(request, now)
     ticket, form = Ticket.of(request), CheckoutForm(request.POST)
-    if request.POST.get("do") in ("card", "cart"):
+    if request.POST.get("do") in ("card", "cart", "keep"):
         return _away(request)
     if ticket.is_old(now):
         return _placed_or_old(request, ticket, form, now)
     if not form.is_valid():
         return _page(request, now, form, 422)
     data = form.cleaned_data
-    card = saved_details.buyer(request.user.username).card
-    if data["total"] and (card is None or card.token != ticket.method):  # removed or replaced since
-        form.add_error(None, _("Choose a card to pay with."))
+    if data["total"] and not ticket.method:
+        form.add_error(None, CARD_GONE)
         return _page(request, now, form, 422)
     limits.count_use(request, "order", now=now)
     try:
         order = place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:
-        _keep_address(request)
+        _keep_typed(request)
         return cart_page(request, error.status, nothing_ordered=str(error))
     except Invalid as error:
         for name, reason in error.fields.items():
@@ -194,16 +194,19 @@ def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now
 
 
 def _away(request: UserRequest) -> HttpResponse:
-    """Go to where a card is entered, or to the cart, and keep what was typed of the address meanwhile. 1 update."""
-    _keep_address(request)
+    """Keep what was typed, and go to where a card is entered, or to the cart, or nowhere. 1 update."""
+    _keep_typed(request)
+    if request.POST["do"] == "keep":
+        return HttpResponse(status=204)
     if request.POST["do"] == "cart":
         return HttpResponseRedirect(reverse("cart"))
     return cards.to_gateway(request, back=reverse("checkout"))
 
 
-def _keep_address(request: UserRequest) -> None:
+def _keep_typed(request: UserRequest) -> None:
     typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
-    saved_details.keep_address(request.user.username, typed)
+    plan = number_in(request.POST.get("plan", ""), most=2)
+    saved_details.keep_typed(request.user.username, typed, plan if plan in PLANS else 1)
 
 
 def _page(
@@ -224,14 +227,13 @@ def _page(
         "ticket": ticket.signed(),
         "look": look,
         "plans": [PlanChoice.of(look.total, number, now) for number in payments.plans_for(look.total)],
-        "chosen": _chosen(form, look),
+        "chosen": _chosen(form.data.get("plan", "") if form else str(buyer.plan), look),
         "card": buyer.card,
         "needs_card": bool(look.total) and buyer.card is None,
     }
     return render(request, "shopping/checkout/checkout.html", context, status=status)
 
 
-def _chosen(form: CheckoutForm | None, look: CartView) -> int:
-    """Return the plan that was chosen in the form, at once if none was that can be."""
-    text = form.data.get("plan", "") if form else ""
+def _chosen(text: str, look: CartView) -> int:
+    """Return the plan that was chosen, at once if it cannot be."""
     return next((plan for plan in payments.plans_for(look.total) if str(plan) == text), 1)

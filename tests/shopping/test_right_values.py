@@ -15,7 +15,8 @@ from django.urls import reverse
 
 from dealsite.accounts import passwords
 from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce.carts import user_cart
+from dealsite.data.commerce.order import checkout, fulfilment
 from dealsite.data.commerce.order.saved_details import save_card
 from dealsite.data.commerce.payment import payment_actions
 from dealsite.data.people import email_addresses, profiles, sessions, users
@@ -23,7 +24,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.payments import owe
-from tests.people import make_user, signed_in
+from tests.people import give_card, make_user, signed_in
 from tests.shopping.shoppers import CARD, checkout_form, fill_cart, make_shopper, place
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -197,12 +198,25 @@ def test_instalments_are_months_of_the_site(settings):
     assert payments.months_later(night, 2) == datetime(2027, 3, 28, 1, 30, tzinfo=UTC)  # there is no 2:30
 
 
-def test_a_card_that_was_removed_meanwhile_buys_nothing():
-    """A20."""
+@pytest.mark.parametrize("at", ["before", "within"])
+@pytest.mark.parametrize("other", [False, True])
+def test_a_card_that_was_removed_meanwhile_buys_nothing(at, other, monkeypatch):
+    """A20: also where another one takes its place at the moment of ordering."""
     ada = make_shopper()
     fill_cart("ada")
     form = checkout_form(ada)
-    ada.post(reverse("forget_card"))
+    read = carts.read_active
+
+    def remove(*arguments, **options):
+        ada.post(reverse("forget_card"))
+        if other:
+            give_card("ada", "another")
+        return read(*arguments, **options)
+
+    if at == "before":
+        remove(user_cart("ada"), now=NOW)
+    else:
+        monkeypatch.setattr(checkout, "read_active", remove)
     answer = ada.post("/checkout/", form)
     assert answer.status_code == 422
     assert "Choose a card to pay with." in answer.text

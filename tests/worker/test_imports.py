@@ -15,7 +15,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue import brand_merges, brands, deals, drafts
 from dealsite.data.catalogue.deal import deleting, editing, publishing
 from dealsite.data.editing import bulk, imports
 from dealsite.data.editing.bulk_change import bulk_progress
@@ -32,7 +32,7 @@ from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests.builders import DAY, NOW, make_deal, make_draft
+from tests.builders import DAY, NOW, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
 from tests.measuring import measured
@@ -645,6 +645,21 @@ def test_of_undoing_and_going_on_with_a_cancelled_import_one_happens(first, monk
         assert undo(imports.get(import_id), LATER + DAY).changed == 4
         assert {deals.get(deal.id).content.price for deal in made} == {30}
     assert checks.find() == []
+
+
+def test_a_deal_of_a_merged_brand_becomes_one_of_the_other():
+    (deal,), cells = deals_to_change(1)
+    other = make_brand("Lampadine")
+    brand_merges.merge(brands.get_with_counts("nordlicht"), other, by="eve", now=NOW + DAY)
+    one = changing(cells, update="prices")
+    changed = deals.get(deal.id)
+    assert (one.totals["changed"], changed.content.brand, changed.card.brand_name) == (
+        1,
+        "lampadine",
+        "Lampadine",
+    )
+    assert undo(one).changed == 1
+    assert deals.get(deal.id).content == replace(deal.content, brand="lampadine")
 
 
 def test_nothing_is_changed_after_the_import_was_cancelled(monkeypatch):

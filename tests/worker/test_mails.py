@@ -18,7 +18,7 @@ from dealsite.gateways import choice
 from dealsite.worker import loop
 from tests.builders import NOW, make_id
 from tests.payments import owe
-from tests.people import make_user
+from tests.people import give_card, make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 ORDER = make_id(NOW, 1)  # of what owe() makes
@@ -32,6 +32,7 @@ def work():
 
 def test_a_payment_that_is_processed_is_told_by_message_and_mail():
     make_user("ann")
+    give_card("ann", "a card")
     owe(3, method="test:approve")
     work()
     work()
@@ -48,6 +49,7 @@ def test_a_payment_that_is_processed_is_told_by_message_and_mail():
 
 def test_a_decline_says_why_and_what_comes_next(monkeypatch):
     make_user("ann")
+    give_card("ann", "a card")
     owe(method="test:insufficient_funds")
     work()
     (sent,) = mail.outbox
@@ -58,6 +60,7 @@ def test_a_decline_says_why_and_what_comes_next(monkeypatch):
 def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
     monkeypatch.setattr(running, "RETRY_AFTER", ())
     make_user("ann")
+    give_card("ann", "a card")
     owe(method="test:decline")
     work()
     assert "We do not try again by ourselves: please choose another card" in mail.outbox[0].body
@@ -65,6 +68,7 @@ def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
 
 def test_a_payment_refunded_is_told():
     make_user("ann")
+    give_card("ann", "a card")
     made = owe(method="test:approve")
     work()
     mail.outbox.clear()
@@ -79,6 +83,7 @@ def test_a_payment_refunded_is_told():
 
 def test_a_user_who_is_gone_hears_nothing_and_still_pays():
     make_user("ann")
+    give_card("ann", "a card")
     made = owe(method="test:approve")
     users.delete(users.get("ann"), job_id=new_ulid(NOW), now=NOW)
     work()
@@ -150,6 +155,7 @@ def test_a_mail_server_that_refuses_an_address_puts_it_into_no_log_and_no_job(
 def test_a_shopper_hears_of_each_of_many_payments_up_to_their_own_limit(settings):
     settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail-order": (7, timedelta(hours=1))}
     make_user("ann")
+    give_card("ann", "a card")
     for number in range(1, 10):
         owe(method="test:approve", order_number=number)
     work()

@@ -98,6 +98,7 @@ PROFILE = Entity(
         "version": Whole(least=1, about="counts changes of both"),
         "address": Map(TYPED_ADDRESS, personal=True, optional=True, about="where the last order went"),
         "card": Map(CARD, optional=True, about="pays for the next order"),
+        "plan": Whole(least=1, optional=True, about="in how many instalments"),
     },
 )
 

@@ -1,19 +1,17 @@
-/* What is typed at checkout stays in its tab, whatever one looks at meanwhile, until it is ordered. */
+/* What is typed at checkout is kept as it is typed: it survives a reload and detours. */
 (() => {
-  const NAME = "checkout";
-  const form = document.querySelector("form[data-typed-by]");
-  if (!form) {
-    sessionStorage.removeItem(NAME);
-    return;
-  }
-  const by = form.dataset.typedBy;
-  const names = [...new FormData(form).keys()].filter((name) => form.elements[name].type !== "hidden");
-  const kept = JSON.parse(sessionStorage.getItem(NAME));
-  if (kept?.by === by) {
-    for (const name of names) form.elements[name].value = kept.typed[name] ?? form.elements[name].value;
-  }
+  const form = document.querySelector("form[data-kept-as-typed]");
+  let waiting = 0;
+  const keep = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+    const body = new FormData(form);
+    body.set("do", "keep");
+    fetch(form.action, { method: "POST", body, keepalive: true }).catch(() => {});
+  };
   form.addEventListener("input", () => {
-    const typed = Object.fromEntries(names.map((name) => [name, form.elements[name].value]));
-    sessionStorage.setItem(NAME, JSON.stringify({ by, typed }));
+    clearTimeout(waiting);
+    waiting = setTimeout(keep, 300);
   });
+  addEventListener("pagehide", () => waiting && keep());
 })();

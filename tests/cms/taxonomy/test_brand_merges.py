@@ -40,7 +40,8 @@ def test_a_brand_is_merged_after_a_preview_and_back_for_a_day(editor, client):
     assert "undo-bulk" not in job.text
     assert UNDO in editor.get(MERGE, headers=HTMX).text
     assert "The merge is undone." in editor.post(UNDO, follow=True).text
-    loop.run_next(now=NOW + timedelta(minutes=1))
+    while loop.run_next(now=NOW + timedelta(minutes=1)):
+        pass
     assert deals.get(deal.id).card.brand_name == "Vela"
 
 

@@ -50,9 +50,10 @@ def test_a_new_user_has_neither_address_nor_card():
 def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
     make_user("ann")
     before = profiles.get("ann")
-    measured(saved_details.keep_address)(
-        "ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500)
+    measured(saved_details.keep_typed)(
+        "ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500), 3
     )
+    assert saved_details.buyer("ann").plan == 3
     kept = measured(saved_details.buyer)("ann").address
     assert (kept.street, kept.city, kept.name) == ("1 High Street", "", "x" * 120)
     assert profiles.get("ann") == before
@@ -87,7 +88,7 @@ def test_a_removed_card_pays_nothing_that_is_open_and_jobs_of_cards_may_run_in_a
 
 def test_who_is_not_there_keeps_nothing():
     with pytest.raises(NotFound):
-        saved_details.keep_address("ann", ADDRESS)
+        saved_details.keep_typed("ann", ADDRESS, 1)
     with pytest.raises(NotFound):
         saved_details.save_card("ann", CARD, job_id=make_id(NOW), now=NOW)
     with pytest.raises(NotFound):

@@ -308,8 +308,10 @@ def test_an_order_of_a_deleted_account_is_refused():
     add(ANN, make_deal())
     form = purchase()
     users.delete(users.get("ann"), job_id=make_id(NOW), now=NOW)
-    with pytest.raises(errors.Conflict, match="This account was deleted"):
+    with pytest.raises(errors.Invalid, match="Choose a card"):
         checkout.place(form, now=NOW)
+    with pytest.raises(errors.Conflict, match="This account was deleted"):
+        checkout.place(replace(form, method=""), now=NOW)
     assert orders.of_user("ann").orders == []
 
 

@@ -344,7 +344,7 @@ def test_an_account_deleted_while_it_orders_has_the_order_or_not():
         again(partial(users.delete, user, job_id=make_id(NOW), now=NOW)),
     )
     assert deleted is None
-    assert isinstance(placed, order_record.Order) or type(placed) is errors.Conflict
+    assert isinstance(placed, order_record.Order) or type(placed) is errors.Invalid
     changing.clear("ann")
 
 

@@ -61,6 +61,7 @@ EXAMPLES: dict[str, Item] = {
                     "city": "London",
                     "country": "United Kingdom",
                 },
+                "plan": 3,
                 "card": {"gateway": "test", "token": "test:approve", "label": "Visa ending in 4242"},
             }
         ),

@@ -25,7 +25,7 @@ from tests.data.entities.examples import EXAMPLES
 from tests.every_type import ORDER, copy_every_type, everything, look_in
 from tests.measuring import measured
 from tests.payments import owe
-from tests.people import make_user
+from tests.people import give_card, make_user
 from tests.shop import ADDRESS
 
 pytestmark = [pytest.mark.usefixtures("whole_table"), pytest.mark.engines("native", "local")]
@@ -36,6 +36,7 @@ def store_everything_about_ann() -> None:
     copy_every_type()
     look_in()
     owe(order_number=97, method="test:approve")
+    give_card("ann", "test:approve")
     charging.run_due(TestGateway(), currency="EUR", clock=lambda: NOW)
     saved_views.save("ann", saved_views.SavedView("Mine", "/cms/deals/"), now=NOW)
 

@@ -58,6 +58,9 @@ class AlreadyPlaced(AlreadyExists):
     """This order was placed before: a second click, or a retry."""
 
 
+CARD_GONE = gettext_lazy("Choose a card to pay with.")
+
+
 class OfferChanged(VersionConflict):
     """What a deal costs, or how many are left, is not what the cart says."""
 
@@ -86,8 +89,8 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     """Place an order and return it; placed before, it is returned as it is.
 
     CartChanged if the cart is not as it was shown, or its deals are not: nothing is bought then, and the
-    cart page says what changed. Invalid for an address or plan that cannot be. Last pieces, and offers that
-    changed, cost 1 batch get and 1 transaction more; an order that is there 1 get.
+    cart page says what changed. Invalid for an address or plan that cannot be, or a card that is no longer theirs.
+    Last pieces, and offers that changed, cost 1 batch get and 1 transaction more; an order that is there 1 get.
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
         raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
@@ -156,6 +159,7 @@ def _order_writes(
     order: Order, payments: Sequence[Payment], head: Head, lines: Sequence[Line], now: datetime
 ) -> list[Write]:
     """Return all writes but those of the offers; the order's comes first, since that it is there explains all else."""
+    method = payments[0].method if payments else ""
     kept = {deal: entry.as_item() for deal, entry in head.lines.items() if entry.status != ACTIVE}
     writes: list[Write] = [
         Put(
@@ -174,8 +178,10 @@ def _order_writes(
         Update(
             key=keys.profile(order.username),
             set={"address": order.address.as_item()},
-            when=(exists(),),
-            otherwise=Conflict(gettext_lazy("This account was deleted.")),
+            when=(equals(("card", "token"), method),) if method else (exists(),),
+            otherwise=Invalid(card=CARD_GONE)
+            if method
+            else Conflict(gettext_lazy("This account was deleted.")),
         ),
     ]
     writes += moved_lines(order, lines, PURCHASED, now)

@@ -47,10 +47,11 @@ class PaymentCard:
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """Where a user's orders go, empty before the first, and what pays for them."""
+    """Where a user's orders go, empty before the first, what pays for them, in how many instalments."""
 
     address: Address
     card: PaymentCard | None
+    plan: int = 1
 
 
 @access_pattern("where a user's orders go, and the card that pays", "1 get")
@@ -59,14 +60,14 @@ def buyer(username: str) -> Buyer:
     item = table.get(keys.profile(username)) or {}
     card = item.get("card")
     kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
-    return Buyer(Address.from_item(item.get("address")), kept)
+    return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1))
 
 
-@access_pattern("save what was typed of an address", "1 update")
-def keep_address(username: str, address: Address) -> None:
-    """Keep what was typed of an address, whole or not; NotFound."""
+@access_pattern("save what was typed at checkout", "1 update")
+def keep_typed(username: str, address: Address, plan: int) -> None:
+    """Keep what was typed of an address, whole or not, and the number of instalments; NotFound."""
     typed = {name: as_typed(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
-    table.write(_profile_write(username, set={"address": Address(**typed).as_item()}))
+    table.write(_profile_write(username, set={"address": Address(**typed).as_item(), "plan": plan}))
 
 
 @access_pattern("save a user's card", "1 transaction")
