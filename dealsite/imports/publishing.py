@@ -236,7 +236,7 @@ class Import:
 
     def _change(self, row: NewDeal, there: There, updating: Updating) -> None:
         try:
-            is_changed = updating.carry_out(row, there, self._brands.get(row.content.brand))
+            is_changed = updating.carry_out(row, there)
         except (NotOurs, Unavailable):
             raise
         except DataError as error:

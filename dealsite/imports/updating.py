@@ -87,35 +87,38 @@ class Updating:
         """Return which of some deals and drafts it has changed before. 1 batch get for each 50."""
         return set(bulk_progress.outcomes(self.import_id, list(ids)))
 
-    def carry_out(self, row: NewDeal, there: There, brand: Brand | None) -> bool:
+    def carry_out(self, row: NewDeal, there: There) -> bool:
         """Change a deal or draft as a row says; False if it is so by now.
 
-        NotOurs, Unavailable; another DataError says why it is left alone. 1 transaction.
+        NotOurs, Unavailable; another DataError says why it is left alone. 1 batch get + 1 transaction.
         """
         for _try in range(TRIES - 1):
             try:
-                return self._attempt(row, there, brand)
+                return self._attempt(row, there)
             except bulk_progress.NotOurs:
                 raise
             except (Conflict, NotFound) as error:
                 if bulk_progress.is_changed(self.import_id, there.id):  # by ourselves, the answer was lost
                     return True
-                now_there = drafts_there([there.id]).get(there.id)
-                if now_there is None:
+                found = drafts_there([there.id]).get(there.id)
+                if found is None:
                     raise NotFound(_("It was deleted meanwhile.")) from error
-                there, brand = now_there, brands.get_many([row.content.brand]).get(row.content.brand)
-        return self._attempt(row, there, brand)
+                there = found
+        return self._attempt(row, there)
 
-    def _attempt(self, row: NewDeal, there: There, brand: Brand | None) -> bool:
-        known = {row.content.brand: brand, brand.slug: brand} if brand else {}
-        row = meant(row, there, self.update, known)
-        if not change_of(row, there):
+    def _attempt(self, row: NewDeal, there: There) -> bool:
+        changed = meant(row, there, self.update, {})
+        slug = changed.content.brand
+        if brand := brands.get_many([slug] if slug else []).get(slug):  # or what it was merged into
+            changed = replace(changed, content=replace(changed.content, brand=brand.slug))
+        if not change_of(changed, there):
             return False
         if there.updated_at > self.asked_at and there.updated_by != self.by:
             raise Conflict(_("%(name)s changed it meanwhile.") % {"name": there.updated_by})
-        stock = row.content.stock if row.content.stock != there.content.stock else None
+        stock = changed.content.stock if changed.content.stock != there.content.stock else None
         before, after = str(there.version), str(there.version + 1)
         result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)
         context = bulk_progress.imported_context(self.job, self.import_id, result)
-        applying.save(there, row.content, Prefetched(known), context, by=self.by, now=self.moment())
+        needed = Prefetched({brand.slug: brand} if brand else {})
+        applying.save(there, changed.content, needed, context, by=self.by, now=self.moment())
         return True
