@@ -66,7 +66,8 @@ def merge(brand: Brand, into: Brand, *, by: str, now: datetime) -> None:
     moved = _moved_names(brand, brand.slug, into.slug)
     writes = [_changed(brand, job_ids, after, by=by, now=now), noted, gone, *moved, *puts]
     try:
-        table.transact([*writes, *_renamed(into, names, job_ids, by=by, now=now)])
+        merged = (*into.merged, brand.slug, *brand.merged)
+        table.transact([*writes, *_renamed(into, names, merged, job_ids, by=by, now=now)])
     except VersionConflict:
         current = brands.get_with_counts(brand.slug)
         if current.merged_into != into.slug:
@@ -105,7 +106,8 @@ def undo(brand: Brand, *, by: str, now: datetime) -> None:
     writes = [_changed(brand, undo_ids, {"merged_into": None}, by=by, now=now), noted, *back, *puts]
     listed = name_write(brand.slug, brand.name)
     try:
-        table.transact([*writes, listed, *_renamed(into, names, undo_ids, by=by, now=now)])
+        merged = tuple(slug for slug in into.merged if slug not in (brand.slug, *brand.merged))
+        table.transact([*writes, listed, *_renamed(into, names, merged, undo_ids, by=by, now=now)])
     except VersionConflict:
         if brands.get_with_counts(brand.slug).merged_into:
             raise
@@ -158,11 +160,18 @@ def _changed(
 
 
 def _renamed(
-    into: Brand, names: tuple[str, ...], job_ids: Iterable[str], *, by: str, now: datetime
+    into: Brand,
+    names: tuple[str, ...],
+    merged: tuple[str, ...],
+    job_ids: Iterable[str],
+    *,
+    by: str,
+    now: datetime,
 ) -> list[Write]:
-    """Return the writes that give the other brand its names, and note it."""
+    """Return the writes that give the other brand its names, and what was merged into it, and note it."""
     noted = entry_noted("brand", "changed", into, replace(into, also=names), by=by, now=now)
-    return [_changed(into, job_ids, {"also": [*names]}, by=by, now=now), noted]
+    also = {"also": [*names], "merged": [*merged]}
+    return [_changed(into, job_ids, also, by=by, now=now), noted]
 
 
 def _moved_names(brand: Brand, old: str, new: str) -> list[Write]:

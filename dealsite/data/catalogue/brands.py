@@ -71,9 +71,13 @@ class BrandChanged(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Brand(Entry):
-    """A brand as its page shows it; one that was merged says into which, and which jobs move its deals and drafts."""
+    """A brand as its page shows it; one that was merged says into which, and which jobs move its deals and drafts.
+
+    `merged` are the slugs of all that were merged into it, or into one of these.
+    """
 
     merged_into: str = ""
+    merged: tuple[str, ...] = ()
     merge_jobs: tuple[str, ...] = ()
 
 
@@ -187,6 +191,15 @@ def get(slug: str) -> Brand:
     """Return a brand, or the one that it was merged into, or raise NotFound. 1 get, 1 more for each merge."""
     brand = _found(from_items(table.get(_key(slug)), None))
     return get(brand.merged_into) if brand.merged_into else brand
+
+
+def with_merged(slug: str) -> tuple[str, ...]:
+    """Return the slugs of a brand, be there one or not, and of all that were merged into it. As `get` costs."""
+    try:
+        brand = get(slug)
+    except NotFound:
+        return (slug,)
+    return (brand.slug, *brand.merged)
 
 
 @access_pattern("one brand with its counters", "1 batch get")

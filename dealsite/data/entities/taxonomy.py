@@ -55,6 +55,9 @@ BRAND = Entity(
         "merged_into": Slug(
             optional=True, refers="Brand", about="the brand that its names and deals went to"
         ),
+        "merged": ListOf(
+            Slug(), optional=True, about="all that were merged into it; whoever watches them is told"
+        ),
         "merge_jobs": ListOf(
             Ulid(),
             most=2,

@@ -39,6 +39,7 @@ class BrandNames:
         self.in_cards: dict[tuple[str, str], list[Item]] = defaultdict(list)  # (slug, name) -> deals, drafts
         self.being_renamed: set[str] = set()
         self.merged: dict[str, str] = {}  # slug -> the brand that it was merged into
+        self.has_merged: dict[str, set[str]] = {}  # slug -> all that it says were merged into it
 
     def see(self, item: Item) -> None:
         match item.get("type"):
@@ -47,6 +48,7 @@ class BrandNames:
                 if into := item.get("merged_into"):
                     self.merged[item["slug"]] = into
                     return
+                self.has_merged[item["slug"]] = set(item.get("merged", ()))
                 for alias in aliases(item["slug"], (item["name"], *item.get("also", ()))):
                     self.owners[alias].append(item["slug"])
             case "BrandLetter":
@@ -88,6 +90,12 @@ class BrandNames:
         while into in self.merged and into not in seen:
             seen.add(into)
             into = self.merged[into]
+        if slug not in self.has_merged.get(into, {slug}):
+            what = f"The brand {into!r} lacks {slug!r}, which was merged into it."
+            there = [*sorted(self.has_merged[into]), slug]
+            self.has_merged[into].add(slug)
+            part = Update(key=keys.brand(into), set={"merged": there}, when=at_version(self.versions[into]))
+            yield Problem(keys.brand(into), what, (part,))
         if into in seen:
             what = f"The brand {slug!r} was merged in a circle."
             part = Update(key=keys.brand(slug), remove=["merged_into"], when=at_version(self.versions[slug]))

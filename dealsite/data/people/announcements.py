@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit
@@ -123,13 +124,15 @@ class Announcements:
     before: str | None
 
 
-@access_pattern("whom an announcement reaches", "1 batch get")
+@access_pattern("whom an announcement reaches", "1 get + 1 batch get")
 def count_recipients(audience: Audience) -> int:
     """Return how many users an announcement reaches at most: of a union, and of users who muted, less."""
     if audience.everyone:
         return count_users()
-    of_each = (keys.brand_counts, audience.brand), (keys.category_counts, audience.category)
-    counters = [key(slug) for key, slug in of_each if slug]
+    of_brand = brands.with_merged(audience.brand) if audience.brand else ()
+    counters = [keys.brand_counts(slug) for slug in of_brand]
+    if audience.category:
+        counters.append(keys.category_counts(audience.category))
     return sum(Counts.from_item(item).watches for item in table.batch_get(counters).values())
 
 

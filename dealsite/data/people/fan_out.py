@@ -17,7 +17,7 @@ from threading import Event, Lock
 from django.utils.translation import gettext_noop
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals
+from dealsite.data.catalogue import brands, deals
 from dealsite.data.entities.people import is_muted
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
@@ -87,6 +87,7 @@ class _FanOut:
         kept = self.job.checkpoint
         words = from_item(AnnouncementCheckpoint, kept) if kept else payload
         self.audience = words.audience.audience()
+        self.brands = brands.with_merged(self.audience.brand) if self.audience.brand else ()
         self.message = {"kind": self.audience.kind, "headline": words.headline, "deal": payload.deal}
         self.message["text"] = payload.text
         self.segments = _claim(job)
@@ -165,12 +166,14 @@ class _FanOut:
         return _users(segment, number) if self.audience.everyone else self._watchers(segment, number)
 
     def _watchers(self, segment: Segment, number: int) -> tuple[list[Recipient], bool]:
-        """Merge the watchers of brand and category, as far as both have been read; consistent."""
+        """Merge the watchers of brand and category, as far as all have been read; consistent."""
         low, high = watchers_between(number, segment.start.get("username", ""))
         muted: dict[str, bool] = {}
         horizon = None
-        watches = (keys.brand_watch, self.audience.brand), (keys.category_watch, self.audience.category)
-        for partition in (watch.partition(slug) for watch, slug in watches if slug):
+        watches = [keys.brand_watch.partition(slug) for slug in self.brands]
+        if self.audience.category:
+            watches.append(keys.category_watch.partition(self.audience.category))
+        for partition in watches:
             rows = table.query_page(partition, low=low, high=high, limit=PAGE, consistent=True)
             for row in rows.items:
                 muted[row["SK"]] = muted.get(row["SK"], True) and bool(row.get("muted"))

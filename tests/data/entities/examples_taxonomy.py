@@ -41,6 +41,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "created_at": PUBLISHED,
         **TEXTS,
         "merged_into": "vela",
+        "merged": ["altname"],
         "merge_jobs": [EDIT],
     },
     "BrandCounts": {
