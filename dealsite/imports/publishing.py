@@ -87,8 +87,8 @@ class Import:
     """One run of an import. `step` is called with each number of rows done, `new_brand` with each brand that is made.
 
     `report` is called with each remark that comes up again whenever the row is read, `late` with those of storing it.
-    `pictures` fetches the pictures of some deals by line, or the reason why there is none. `update` says what rows
-    change of the deals and drafts that are there, as a Layout does; `updating` does it, `change` is told in a dry run.
+    `pictures` fetches the pictures of some deals by line, or the reason why there is none. `updating` changes the deals
+    and drafts that rows mean; in a dry run `change` is told.
     """
 
     by: str
@@ -105,7 +105,6 @@ class Import:
     named: Collection[str] = ()  # slugs of brands that it made, and told of, before that
     done: int = 0  # the last line that was done before that
     late: Callable[[Remark], object] | None = None  # the same as `report` where that does not matter
-    update: str = ""
     updating: Updating | None = None
     change: Callable[[DealChange], object] = lambda change: None
     totals: Totals = field(default_factory=Totals)
@@ -140,7 +139,7 @@ class Import:
         rows = [
             one
             for one in window
-            if isinstance(one, NewDeal) and (one.line > self.done or one.lacks or self.update)
+            if isinstance(one, NewDeal) and (one.line > self.done or one.lacks or self.updating)
         ]
         there = self._identities.find(rows)
         self._prepare_changes([row for row in rows if there.get(row.line)], there)
@@ -170,15 +169,13 @@ class Import:
             self.window_done(left[-1].line)
 
     def _prepare_changes(self, rows: list[NewDeal], there: Mapping[int, There | None]) -> None:
-        """Read what changes need: the brands that rows name, those of what they mean, and what was changed before."""
-        if not self.update or not rows:
+        """Read what changes need: the brands that rows name, and what was changed before."""
+        if not self.updating or not rows:
             return
-        meant = [one for row in rows if (one := there[row.line])]
-        self._brands |= brands.get_many({one.content.brand for one in meant} - {*self._brands, ""})
         named = {row.content.brand for row in rows if "brand" in row.says}
         self._brands |= brands.named_by(named - self._brands.keys())
-        if self.updating:
-            self._changed = self.updating.done({one.id for one in meant})
+        if not self.dry_run:
+            self._changed = self.updating.done({one.id for row in rows if (one := there[row.line])})
 
     def _wanted(self, window: list[Result], there: Mapping[int, There | None]) -> list[NewDeal]:
         """Return the rows that are right and new, or change something; report what the others lack, and all remarks."""
@@ -202,7 +199,7 @@ class Import:
         """Return the row as a change of what it means, or nothing if it is none; counted, or rejected, then."""
         is_left = row.line > self.done
         is_ours = there is not None and stored_at(there) == self.now and not self.dry_run
-        if there is None or is_ours or not self.update:
+        if there is None or is_ours or not self.updating:
             if is_left and self.resumed and there and is_ours and there.id == row.id:
                 self._count_imported(1)
             elif is_left:
@@ -214,9 +211,8 @@ class Import:
             if is_left:
                 self._count_changed()
             return []
-        change = meant(row, there, self.update, self._brands)
-        wrong = dict(refusals(change, there))
-        if row.foreign and self.update != PRICES:
+        change = meant(row, there, self.updating.update, self._brands)
+        if row.foreign and self.updating.update != PRICES:
             self.foreign[row.foreign] += 1
             self._reject(row.lacks["category"])
         elif not change_of(change, there):
@@ -226,7 +222,7 @@ class Import:
             self._reject(
                 Remark(row.line, "", row.content.title[:80], _("An earlier row changes the same deal."))
             )
-        elif wrong:
+        elif wrong := refusals(change, there):
             for name, reason in wrong.items():
                 value = shown(in_words(change.content).get(name, ""))
                 self._reject(Remark(row.line, COLUMN_OF.get(name, name), value, str(reason)))

@@ -22,7 +22,6 @@ from dealsite.imports.rows import NewDeal, shown
 
 AMOUNTS = ("price", "was_price")
 OF_PRICES = (*AMOUNTS, "stock")
-TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +91,17 @@ class Updating:
 
         NotOurs, Unavailable; another DataError says why it is left alone. 1 batch get + 1 transaction.
         """
-        for _try in range(TRIES - 1):
-            try:
-                return self._attempt(row, there)
-            except bulk_progress.NotOurs:
-                raise
-            except (Conflict, NotFound) as error:
-                if bulk_progress.is_changed(self.import_id, there.id):  # by ourselves, the answer was lost
-                    return True
-                found = drafts_there([there.id]).get(there.id)
-                if found is None:
-                    raise NotFound(_("It was deleted meanwhile.")) from error
-                there = found
-        return self._attempt(row, there)
+
+        def read_again() -> None:
+            nonlocal there
+            found = drafts_there([there.id]).get(there.id)
+            if found is None:
+                raise NotFound(_("It was deleted meanwhile."))
+            there = found
+
+        return bulk_progress.once(
+            self.import_id, there.id, lambda: self._attempt(row, there), read_again, done=True
+        )
 
     def _attempt(self, row: NewDeal, there: There) -> bool:
         changed = meant(row, there, self.update, {})

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from dealsite.data.catalogue.brands import BrandChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult, BulkTarget, Chunk
@@ -20,14 +19,12 @@ from dealsite.data.entities.batches import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
-from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable, VersionConflict
+from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.search import deal_lists
 
 TURN_SECONDS = 15.0  # then other jobs get their turn
 NOTE_SECONDS = 5.0  # between two renewals of the lease
-TRIES = 5
 NOT_FOUND = "It was deleted meanwhile."
-CONTENDED = "Others were changing it all the time."
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -123,22 +120,20 @@ class _Batch:
             bulk_progress.refuse(self.job, refused, in_all=self.progress.refused)
 
     def _change(self, target: BulkTarget, thing: Thing | None) -> str:
-        for _ in range(TRIES):
-            try:
-                return self.attempt(target, thing)
-            except (bulk_progress.NotOurs, Unavailable):
-                raise
-            except (VersionConflict, BrandChanged, bulk.DoneBefore, NotFound) as error:
-                if bulk_progress.is_changed(
-                    self.job.id, target.id
-                ):  # by this very job, whose answer was lost
-                    return ""
-                if isinstance(error, NotFound):
-                    return str(error)
-                thing = self.prepare([target]).get(target.id)
-            except (Conflict, Invalid) as error:
-                return str(error)
-        return CONTENDED
+        """Change one, again where others were faster; return why it was left alone, '' if it was not."""
+
+        def read_again() -> None:
+            nonlocal thing
+            thing = self.prepare([target]).get(target.id)
+
+        try:
+            return bulk_progress.once(
+                self.job.id, target.id, lambda: self.attempt(target, thing), read_again, done=""
+            )
+        except (bulk_progress.NotOurs, Unavailable):
+            raise
+        except (Conflict, Invalid, NotFound) as error:
+            return str(error)
 
     def note_of(self, target: BulkTarget, thing: Thing | None) -> Note:
         """Return what notes the change of one, given its values before and after."""

@@ -138,7 +138,9 @@ class _Turn:
 
     def _run(self, path: Path, *, dry: bool) -> None:
         by, update = self.payload.by or self.found.by, self.layout.update
-        updating = Updating(self.found.id, self.job, by, update, self.layout.moment, self._at)
+        updating = (
+            Updating(self.found.id, self.job, by, update, self.layout.moment, self._at) if update else None
+        )
         self.run_ = Import(
             by=by,
             now=self.job.created_at,
@@ -154,8 +156,7 @@ class _Turn:
             window_done=self._window_done,
             resumed=not dry,
             named={brand.slug for brand in self.brands},
-            update=update,
-            updating=updating if update and not dry else None,
+            updating=updating,
             change=lambda change: self.report.add_change(change, self.layout),
         )
         totals = self.run_.totals

@@ -6,7 +6,7 @@ from datetime import UTC, timedelta
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
@@ -55,8 +55,6 @@ def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
         brand, page = feeds.brand_page(slug, now=timezone.now())
     except NotFound:
         return to_brand_named("brand_feed", slug)
-    if brand.merged_into:
-        return redirect("brand_feed", brand.merged_into, permanent=True)
     title = _("%(name)s deals") % {"name": brand.name}
     return _atom(request, title, reverse("brand", args=[slug]), page.cards)
 

@@ -16,7 +16,6 @@ from dealsite.data.catalogue import deals, feeds, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.names import slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
@@ -69,7 +68,7 @@ def brands(request: SiteRequest) -> HttpResponse:
     return render(request, "shopping/catalogue/brands.html", context)
 
 
-@page("1 batch get + 1 query or 2 batch gets", at=("", "/brands/nobody/"))
+@page("1 batch get + 1 query or 2 batch gets + 1 get", at=("", "/brands/nobody/"))
 @require_safe
 @for_visitors
 def brand(request: SiteRequest, slug: str) -> HttpResponse:
@@ -79,8 +78,6 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
         found, page = feeds.brand_page(slug, now=now, **_place(request))
     except NotFound:
         return to_brand_named("brand", slug)
-    if found.merged_into:
-        return redirect("brand", found.merged_into, permanent=True)
     context = _of_target(request, "brand", found) | {"page": page, "now": now}
     context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
     context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}
@@ -88,11 +85,11 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
 
 
 def to_brand_named(url_name: str, slug: str) -> HttpResponse:
-    """Lead to the page of the brand that another name finds, or raise NotFound. 1 batch get, 2 where one is found."""
-    found = stored_brands.by_other_names([name] if (name := slugify(slug)) else [])
-    if name not in found:
+    """Lead to the brand that another name, or that of a merged one, finds; NotFound. 1 get, and up to 2 batch gets."""
+    found = stored_brands.named(slug)
+    if found.slug == slug:  # it was made a moment ago
         raise NotFound(_("There is no such brand."))
-    return redirect(url_name, found[name].slug, permanent=True)
+    return redirect(url_name, found.slug, permanent=True)
 
 
 @page("1 batch get + 1 query", at=("", "/categories/toys-hobbies/"))

@@ -127,7 +127,7 @@ class PlanChoice:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def checkout(request: UserRequest) -> HttpResponse:
-    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transact."""
+    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transaction."""
     now = timezone.now()
     if request.method != "POST":
         return _page(request, now)

@@ -547,16 +547,19 @@ def test_what_somebody_changed_or_deleted_after_the_check_is_left_alone():
 
 def test_pieces_that_are_sold_at_this_moment_do_not_stop_a_new_stock(monkeypatch):
     (deal,), _ = deals_to_change(1)
-    save, sold = editing.edit, itertools.count()
+    save, left = editing.edit, list[int]()
 
     def edit(*arguments, **options):
-        if next(sold) == 0:
-            table.write(Update(key=keys.offer(deal.id), set={"stock": 5}, when=(exists(),)))
+        if left:
+            table.write(Update(key=keys.offer(deal.id), set={"stock": left.pop()}, when=(exists(),)))
         return save(*arguments, **options)
 
     monkeypatch.setattr(editing, "edit", edit)
+    left.append(5)
     one = changing([{"id": deal.id, "stock": "24"}], columns=("id", "stock"), update="prices")
     assert (one.totals["changed"], deals.get(deal.id).stock) == (1, 24)
+    left.append(20)
+    assert (undo(one).changed, deals.get(deal.id).stock) == (1, 1)  # of 5 pieces 4 were sold
 
 
 @pytest.mark.parametrize(

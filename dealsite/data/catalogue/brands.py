@@ -232,11 +232,10 @@ def named_by(slugs: Iterable[str]) -> dict[str, Brand]:
     """
     wanted = set(slugs)
     found = get_many(wanted)
-    return found | by_other_names(wanted - found.keys())
+    return found | _by_other_names(wanted - found.keys())
 
 
-@access_pattern("brands by names that are not those of their addresses", "2 batch gets")
-def by_other_names(slugs: Collection[str]) -> dict[str, Brand]:
+def _by_other_names(slugs: Collection[str]) -> dict[str, Brand]:
     """Return brands by slugs of names that are not their own slugs. 2 batch gets, or 1 where none is found."""
     letters = table.batch_get({keys.brand_letter(slug[0]) for slug in slugs})
     listed = dict[str, str]()
@@ -254,7 +253,7 @@ def named(name: str) -> Brand:
     try:
         return get(slug)
     except NotFound:
-        return _found(by_other_names([slug] if slug else []).get(slug))
+        return _found(_by_other_names([slug] if slug else []).get(slug))
 
 
 @access_pattern("the counters of some brands", "1 batch get")

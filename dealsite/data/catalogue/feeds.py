@@ -69,13 +69,13 @@ def category_page(
 def brand_page(
     slug: str, *, now: datetime, after: str | None = None, before: str | None = None
 ) -> tuple[Brand, Page]:
-    """Return a brand and its latest deals, or raise NotFound."""
+    """Return a brand and its latest deals, or raise NotFound: also for one that was merged into another."""
     if not is_slug(slug):
         raise NotFound(gettext_lazy("There is no such brand."))
     cursor = Cursor(after, before)
     items = table.batch_get([keys.brand(slug), keys.brand_counts(slug)], consistent=False)
     brand = brand_from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug)))
-    if brand is None:
+    if brand is None or brand.merged_into:
         raise NotFound(gettext_lazy("There is no such brand."))
     source = deals_of_brand(slug, (brand.counts or Counts()).buckets)
     return brand, read(source.published(now), cursor)

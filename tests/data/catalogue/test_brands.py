@@ -111,7 +111,6 @@ def test_brands_are_found_by_their_names(wait_for_indexes):
     assert {slug: brand.slug for slug, brand in found.items()} == {
         "polarlicht": "nordlicht", "aurora-borealis": "nordlicht", "vela": "vela",
     }  # fmt: skip
-    assert measured(brands.by_other_names)(["polarlicht", "vela"])["polarlicht"].slug == "nordlicht"
     assert measured(brands.named)(" NORDLICHT! ") == brands.named("Polarlicht")
     for name in ("", "!", "Nobody"):
         with pytest.raises(errors.NotFound):

@@ -104,8 +104,6 @@ def _edit_writes(
     what: str = "changed",
     audit_context: AuditContext = NO_CONTEXT,
 ) -> list[Write]:
-    if content.brand != brand.slug:
-        raise ValueError("The brand given is not the content's.")
     card = content.card(deal.id, brand.name, now)
     old, new = (deal.content.brand, deal.content.category), (content.brand, content.category)
     changes = {

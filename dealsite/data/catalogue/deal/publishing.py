@@ -115,8 +115,6 @@ def deal_writes(
     deal_id: str, content: DealContent, brand: Brand, by: str, now: datetime, draft_id: str
 ) -> tuple[Put, Put]:
     """Return the writes of a new deal and its offer."""
-    if content.brand != brand.slug:
-        raise ValueError("The brand given is not the content's.")
     taken = AlreadyExists(gettext_lazy("This deal is published already."))
     values = {
         "id": deal_id,

@@ -1,8 +1,11 @@
 """How far a bulk change has come, written only by the worker that has its job: chunks, and what became of each deal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue.brands import BrandChanged
+from dealsite.data.catalogue.deal.editing import StockChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult, Chunk
@@ -10,11 +13,15 @@ from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, CHANGED, REFUSE
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict
+from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.writes import Check, Put, Update, absent, equals
 
 PAGE_SIZE = 25
+TRIES = 5
+CONTENDED = "Others were changing it all the time."
+
+Outcome = TypeVar("Outcome")
 
 
 class NotOurs(Conflict):
@@ -46,6 +53,25 @@ def outcomes(job_id: str, ids: Sequence[str]) -> dict[str, BulkResult]:
 def is_changed(job_id: str, target: str) -> bool:
     """Tell whether a job has changed a deal."""
     return table.get(keys.bulk_row(job_id, CHANGED, target)) is not None
+
+
+def once(
+    job_id: str, target: str, attempt: Callable[[], Outcome], again: Callable[[], None], *, done: Outcome
+) -> Outcome:
+    """Change a deal by an attempt that notes it, again where others were faster; `done` if a job has changed it before.
+
+    `again` reads anew what the attempt needs. NotOurs, Unavailable; another DataError says why it is left alone.
+    """
+    for _try in range(TRIES):
+        try:
+            return attempt()
+        except (VersionConflict, BrandChanged, StockChanged, bulk.DoneBefore, NotFound) as error:
+            if is_changed(job_id, target):  # by this very job, whose answer was lost
+                return done
+            if isinstance(error, NotFound):
+                raise
+            again()
+    raise Conflict(CONTENDED)
 
 
 @access_pattern("up to 50 deals that a bulk change is to change", "1 get")
