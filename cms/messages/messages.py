@@ -232,7 +232,7 @@ def _last_word(
         "deal": deal,
         "state": deal.card.state(now),
         "message": message,
-        "number": announcements.count_recipients(audience),
+        "number": announcements.reach(audience).users,
         "audience": dict(form.fields["audience"].choices)[form.cleaned_data["audience"]],  # type: ignore[attr-defined]
         "at_most": audience.is_union,
         "send_at": send_at,

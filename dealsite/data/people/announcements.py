@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -124,16 +124,28 @@ class Announcements:
     before: str | None
 
 
-@access_pattern("whom an announcement reaches", "1 get + 1 batch get")
-def count_recipients(audience: Audience) -> int:
-    """Return how many users an announcement reaches at most: of a union, and of users who muted, less."""
+class Reach(NamedTuple):
+    """The brands whose watchers an announcement reaches, and how many users at most: of a union, or who muted, less."""
+
+    brands: tuple[str, ...]
+    users: int
+
+
+@access_pattern("whom an announcement reaches", "1 batch get")
+def reach(audience: Audience) -> Reach:
+    """Return whom an announcement reaches: of a brand, also who watches what was merged into it.
+
+    1 get and 1 batch get more for a brand of a merge.
+    """
     if audience.everyone:
-        return count_users()
-    of_brand = brands.with_merged(audience.brand) if audience.brand else ()
-    counters = [keys.brand_counts(slug) for slug in of_brand]
-    if audience.category:
-        counters.append(keys.category_counts(audience.category))
-    return sum(Counts.from_item(item).watches for item in table.batch_get(counters).values())
+        return Reach((), count_users())
+    slug, told = audience.brand, tuple[str, ...](filter(None, [audience.brand]))
+    category = [keys.category_counts(audience.category)] if audience.category else []
+    items = table.batch_get([*map(keys.brand, told), *map(keys.brand_counts, told), *category])
+    if told and items.pop(keys.brand(slug), {}).keys() & {"merged", "merged_into"}:
+        told = brands.with_merged(slug)
+        items = table.batch_get([*map(keys.brand_counts, told), *category])
+    return Reach(told, sum(Counts.from_item(item).watches for item in items.values()))
 
 
 def problems(headline: str, text: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from threading import Event, Lock
 from django.utils.translation import gettext_noop
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue import deals
 from dealsite.data.entities.people import is_muted
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item, to_item
@@ -87,12 +87,12 @@ class _FanOut:
         kept = self.job.checkpoint
         words = from_item(AnnouncementCheckpoint, kept) if kept else payload
         self.audience = words.audience.audience()
-        self.brands = brands.with_merged(self.audience.brand) if self.audience.brand else ()
+        self.reach = announcements.reach(self.audience)
         self.message = {"kind": self.audience.kind, "headline": words.headline, "deal": payload.deal}
         self.message["text"] = payload.text
         self.segments = _claim(job)
         self.before = from_item(AnnouncementProgress, job.progress)
-        self.total = self.before.total or announcements.count_recipients(self.audience)
+        self.total = self.before.total or self.reach.users
         self.stop, self.lock, self.noted_at = Event(), Lock(), self.began
 
     def run(self) -> None:
@@ -170,7 +170,7 @@ class _FanOut:
         low, high = watchers_between(number, segment.start.get("username", ""))
         muted: dict[str, bool] = {}
         horizon = None
-        watches = [keys.brand_watch.partition(slug) for slug in self.brands]
+        watches = [keys.brand_watch.partition(slug) for slug in self.reach.brands]
         if self.audience.category:
             watches.append(keys.category_watch.partition(self.audience.category))
         for partition in watches:
