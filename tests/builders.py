@@ -37,6 +37,9 @@ class Clock:
         return self.now
 
 
+STATED: dict[str, Any] = {"low_seen_at": "its shop window", "low_seen_on": NOW.date()}  # of a was-price
+
+
 def make_id(live_at: datetime = NOW - HOUR, number: int | None = None) -> str:
     """Return a deal id for a publication time; of one time, later ids sort after earlier ones."""
     return ids.new_ulid(live_at, next(_numbers) if number is None else number)

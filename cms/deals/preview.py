@@ -91,6 +91,7 @@ def preview_context(content: DealContent, brand_name: str, deal_id: str, now: da
     else:
         deal_id = new_ulid(now)
     card = content.card(deal_id, brand_name or _("No brand"))
+    card = prices.compared(card, history) if history else card
     # Words stand in for what is missing, and so that there are addresses to link to.
     title, category = card.title or _("Without a title"), card.category or "category"
     card = replace(card, title=title, brand=card.brand or "brand", category=category)
@@ -103,7 +104,5 @@ def preview_context(content: DealContent, brand_name: str, deal_id: str, now: da
 def _with_new_price(history: Sequence[Price], content: DealContent, now: datetime) -> Sequence[Price]:
     if content.price is None or not history:
         return history
-    last = history[-1]
-    if (last.price, last.was_price) == (content.price, content.was_price):
-        return history
-    return [*history, Price(now, content.price, content.was_price)]
+    is_new = history[-1].price != content.price
+    return [*history, Price(now, content.price)] if is_new else history

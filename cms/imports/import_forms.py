@@ -30,7 +30,7 @@ FIELDS = {
     "brand": _("Brand"),
     "category": _("Category"),
     "price": _("Price"),
-    "was_price": _("Was-price"),
+    "was_price": _("RRP"),
     "currency": _("Currency"),
     "voucher_code": _("Voucher code"),
     "url": _("Link to the shop"),
@@ -136,7 +136,7 @@ class LayoutForm(forms.Form):
         label=_("A row that is there already"),
         required=False,
         choices=[
-            (PRICES, _("changes price, was-price and stock")),
+            (PRICES, _("changes price, RRP and stock")),
             (ALL, _("changes all that the file has columns for")),
             ("", _("is left as it is")),
         ],

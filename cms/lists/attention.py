@@ -43,7 +43,7 @@ FIELDS = {
     "category": _("category"),
     "link": _("link"),
     "price": _("price"),
-    "was_price": _("was-price"),
+    "was_price": _("RRP"),
     "picture_alt": _("alt text"),
     "expires_at": _("end"),
     "description": _("description"),

@@ -23,7 +23,7 @@ COLUMNS = {
     "brand": _("Brand"),
     "state": _("State"),
     "price": _("Price"),
-    "was_price": _("Was"),
+    "was_price": _("Compared"),
     "discount": pgettext_lazy("discount", "Off"),
     "expires": _("Ends"),
     "category": _("Category"),

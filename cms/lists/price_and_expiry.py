@@ -45,7 +45,7 @@ class TermsForm(forms.Form):
     """Price, was-price and expiry."""
 
     price = PriceField(required=False, label=gettext_lazy("Price"))
-    was_price = PriceField(required=False, label=gettext_lazy("Was-price"))
+    was_price = PriceField(required=False, label=gettext_lazy("RRP"))
     expires_at = LocalTimeField(required=False, label=gettext_lazy("Expires"))
 
 
@@ -109,7 +109,7 @@ def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
         return _form_page(request, stored, work, status=409)
     if not form.is_valid():
         return _form_page(request, stored, work, status=422)
-    content = replace(stored.content, **form.cleaned_data)
+    content = replace(stored.content.with_rrp(form.cleaned_data["was_price"]), **form.cleaned_data)
     if content == stored.content:
         messages.info(request, _("Nothing was to be changed."))
         return _done(request, stored)
@@ -167,7 +167,7 @@ def _save(stored: Deal | Draft, content: DealContent, *, by: str, now: datetime)
     # Less than publishing asks for, but no was-price below the price.
     found = text_problems(content)
     if None not in (content.price, content.was_price) and content.was_price <= content.price:  # type: ignore[operator]
-        sentence = _("The was-price must be above the price. Leave it empty if there is none.")
+        sentence = _("The amount to compare with must be above the price. Leave it empty if there is none.")
         found.setdefault("was_price", sentence)
     if found:
         raise Invalid(**found)

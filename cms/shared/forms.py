@@ -1,5 +1,7 @@
 """The forms of the CMS. Field names are those of the data functions."""
 
+import re
+from datetime import date
 from typing import Any, Self
 
 from django import forms
@@ -32,11 +34,18 @@ from dealsite.data.entities.deals import (
     DESCRIPTION_CHARACTERS,
     MAX_STOCK,
     NAME_CHARACTERS,
+    SEEN_AT_CHARACTERS,
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
 from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS, MOST_ALSO
 from dealsite.data.entities.texts import LINK_CHARACTERS
+
+OVERCLAIM = re.compile(
+    r"never (been )?(this )?cheap(er)?|(lowest|best) price (ever|of all)|all[- ]time (low|best)"
+    r"|(noch )?nie (so )?(günstig|billig)(er)?|(allzeit|best|tiefst)preis\w*|allzeittief",
+    re.IGNORECASE,
+)
 
 
 def typed_deal(content: DealContent, brand_name: str) -> Typed:
@@ -47,6 +56,8 @@ def typed_deal(content: DealContent, brand_name: str) -> Typed:
         "category": content.category,
         "price": typed_number(content.price),
         "was_price": typed_number(content.was_price),
+        "low_seen_at": content.low_seen_at,
+        "low_seen_on": content.low_seen_on.isoformat() if content.low_seen_on else "",
         "voucher_code": content.voucher_code,
         "link": content.link,
         "description": content.description,
@@ -84,7 +95,23 @@ class DealForm(EditForm):
         choices=lambda: [("", _("Choose a category")), *category_names.names().items()],
     )
     price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
-    was_price = PriceField(required=False, label=_("Was-price"), help_text=_("What it cost before."))
+    was_price = PriceField(
+        required=False,
+        label=_("Compared with"),
+        help_text=_("The maker's price (RRP), or the shop's lowest of 30 days."),
+    )
+    low_seen_at = CleanTextField(
+        label=_("Seen where"),
+        required=False,
+        max_length=SEEN_AT_CHARACTERS,
+        help_text=_("A link or a page of the shop."),
+    )
+    low_seen_on = forms.DateField(
+        label=_("Seen on"),
+        required=False,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        input_formats=["%Y-%m-%d"],
+    )
     voucher_code = CleanTextField(
         label=_("Voucher code"),
         required=False,
@@ -140,6 +167,12 @@ class DealForm(EditForm):
         form.changes = version_in(data.get("changes", ""))
         return form
 
+    @property
+    def overclaim(self) -> str:
+        """The words with which its title or description praises the price more than anybody can know; '' for none."""
+        found = OVERCLAIM.search(f"{self['title'].value() or ''}\n{self['description'].value() or ''}")
+        return found[0] if found else ""
+
     def keep_times(self, stored: DealContent) -> None:
         """Take a time that was left as it is for the stored one; before the form is checked."""
         field = self.fields["expires_at"]
@@ -150,6 +183,12 @@ class DealForm(EditForm):
         """Return how the stock that is stored now merges with what was typed; None where they are the same."""
         return self.merged({"stock": typed_number(stock)}).differing.get("stock")
 
+    def clean_low_seen_on(self) -> date | None:
+        day: date | None = self.cleaned_data["low_seen_on"]
+        if day and day > timezone.localdate():
+            raise forms.ValidationError(gettext("This day is to come."))
+        return day
+
     def content(self, brand: str) -> DealContent:
         """Return what was entered and can be taken; `brand` is the slug of the brand that was named."""
         cleaned = self.cleaned_data
@@ -159,6 +198,8 @@ class DealForm(EditForm):
             category=cleaned.get("category", ""),
             price=cleaned.get("price"),
             was_price=cleaned.get("was_price"),
+            low_seen_at=cleaned.get("low_seen_at", ""),
+            low_seen_on=cleaned.get("low_seen_on"),
             voucher_code=cleaned.get("voucher_code", ""),
             link=cleaned.get("link", ""),
             description=cleaned.get("description", "").replace("\r\n", "\n"),

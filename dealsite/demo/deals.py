@@ -97,14 +97,20 @@ def _times(now: datetime) -> list[datetime]:
 
 
 def _dated(deal: DemoDeal, live_at: datetime, now: datetime) -> DemoDeal:
-    """Return a deal of the file as of another moment; one that ends with a day does so as many days later."""
+    """Return a deal of the file as of another moment; one that ends with a day does so as many days later.
+
+    Of three was-prices in four an editor has seen that it was the shop's lowest of 30 days.
+    """
     ends = deal.content.expires_at
     if ends is not None and ends.time() == DAYS_END:
         ends = datetime.combine(live_at + (ends.date() - time_of(deal.id).date()), DAYS_END, UTC)
     elif ends is not None:
         ends += now - DATED
     new_id = rows.deal_id(deal.content.link, deal.content.title, live_at)
-    return replace(deal, id=new_id, content=replace(deal.content, expires_at=ends))
+    content = replace(deal.content, expires_at=ends)
+    if content.was_price and _bits(content.title) % 4:
+        content = replace(content, low_seen_at=content.link, low_seen_on=min(live_at, now).date())
+    return replace(deal, id=new_id, content=content)
 
 
 @cache

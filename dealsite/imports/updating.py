@@ -49,7 +49,8 @@ def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -
     values |= {name: money(values[name]) for name in AMOUNTS if name in values}
     if brand := known.get(values.get("brand", "")):
         values["brand"] = brand.slug
-    return replace(row, content=replace(there.content, **values), changes=there)
+    content = there.content.with_rrp(values.get("was_price", there.content.was_price))
+    return replace(row, content=replace(content, **values), changes=there)
 
 
 def change_of(row: NewDeal, there: There) -> DealChange | None:

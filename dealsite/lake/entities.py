@@ -132,8 +132,8 @@ ENTITIES: tuple[Entity, ...] = (
         "Deal",
         "deals",
         by_id,
-        "id title brand brand_name category price was_price voucher_code live_at:time "
-        "expires_at sold_out featured_on link description version created_at "
+        "id title brand brand_name category price was_price low low_seen_at low_seen_on raised_from voucher_code "
+        "live_at:time expires_at sold_out featured_on link description version created_at "
         "created_by updated_at updated_by",
         live_at=by_id,
         with_people=True,
@@ -146,12 +146,12 @@ ENTITIES: tuple[Entity, ...] = (
         "id brand category price expires_at stock",
         audience=OFFICE,
     ),
-    _entity("Price", "prices", by_beginning, "id deal since price was_price", audience=OFFICE),
+    _entity("Price", "prices", by_beginning, "id deal since price new_seller", audience=OFFICE),
     _entity(
         "Draft",
         "drafts",
         by_id,
-        "id title brand brand_name category price was_price voucher_code expires_at link "
+        "id title brand brand_name category price was_price low_seen_at low_seen_on voucher_code expires_at link "
         "description stock version published_as created_by updated_at updated_by",
     ),
     _entity(

@@ -130,7 +130,7 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
         # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
         "newest": number >> 64,
         "by_price": (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds),
-        "by_discount": ((card.discount_percent or 0) << SECOND_BITS) | seconds,
+        "by_discount": ((card.percent_off or 0) << SECOND_BITS) | seconds,
         "stored": orjson.dumps(kept, default=_number),
     }
     return tantivy.Document.from_dict(fields, SCHEMA)

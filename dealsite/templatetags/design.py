@@ -141,6 +141,13 @@ def price(amount: Decimal | None) -> SafeString:
     return SafeString(_with_currency(marked))
 
 
+@register.filter
+def percent(off: int | None) -> str:
+    """−41%, as the language writes it; nothing for no reduction."""
+    # Translators: how much a price is reduced by.
+    return pgettext("reduction", "−%(percent)d%%") % {"percent": off} if off else ""
+
+
 def _with_currency(number: str) -> str:
     currency = settings.DEALSITE_CURRENCY
     sign = CURRENCY_SIGNS.get(currency, f"{currency} ")

@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import prices
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.display_names import category_names
@@ -29,7 +28,7 @@ def deal_context(
 ) -> dict[str, Any]:
     """Return what `_deal.html` shows; `history` holds the prices since it was published, oldest first."""
     state = card.state(now)
-    history = history or [Price(card.live_at, card.price or Decimal(0), card.was_price)]
+    history = history or [Price(card.live_at, card.price or Decimal(0))]
     return {
         "card": card,
         "state": state,
@@ -38,9 +37,7 @@ def deal_context(
         "now": now,
         "link": content.link,
         "stock": content.stock,
-        "lowest": prices.lowest(history) if card.was_price else None,
         "chart": price_chart(history, now),
-        "saving": card.was_price - card.price if card.was_price and card.price is not None else None,
         "category_name": category_names.names().get(card.category, card.category),
         "description": markdown.to_html(content.description),
     }

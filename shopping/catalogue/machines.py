@@ -96,8 +96,10 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
 
 def _in_words(card: DealCard) -> str:
     words = f"{card.brand_name}: {money(card.price)}"
-    if card.was_price:
-        words = _("%(words)s instead of %(price)s") % {"words": words, "price": money(card.was_price)}
+    if card.saving:
+        words = _("%(words)s (30-day low: %(price)s)") % {"words": words, "price": money(card.low)}
+    elif card.rrp:
+        words = _("%(words)s (RRP: %(price)s)") % {"words": words, "price": money(card.rrp)}
     if card.voucher_code:
         words = _("%(words)s, voucher code %(code)s") % {"words": words, "code": card.voucher_code}
     if card.expires_at:

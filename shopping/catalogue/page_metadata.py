@@ -48,6 +48,13 @@ def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeSt
         "priceCurrency": settings.DEALSITE_CURRENCY,
         "availability": f"https://schema.org/{AVAILABILITY.get(state, 'InStock')}",
     }
+    if card.saving and state not in AVAILABILITY:
+        offer["priceSpecification"] = {
+            "@type": "UnitPriceSpecification",
+            "priceType": "https://schema.org/StrikethroughPrice",
+            "price": str(card.low),
+            "priceCurrency": settings.DEALSITE_CURRENCY,
+        }
     if card.expires_at:
         offer["priceValidUntil"] = card.expires_at.isoformat(timespec="seconds")
     data: dict[str, Any] = {

@@ -13,7 +13,7 @@ TEXTS = {
     "Title": "Cordless drill, 18 V",
     "Link": "https://shop.example/drill",
     "Price": "89.90",
-    "Was-price": "149.00",
+    "Compared with": "149.00",
     "Voucher code": "DRILL18",
     "Description": "Two batteries, **one** charger.",
 }

@@ -343,7 +343,12 @@ IMPORTED = [  # (case, first line, a row, what of the deal is right; or the word
     ),
     ("A20", f"{COLUMNS},Was-price", ROW.format(price=12) + ",12", {"price": "12.00", "was_price": None}),
     ("A20", f"{COLUMNS},Was-price", ROW.format(price=12) + ",0.00", {"price": "12.00", "was_price": None}),
-    ("A20", f"{COLUMNS},Was-price", ROW.format(price=12) + ",11", "The was-price must be above the price."),
+    (
+        "A20",
+        f"{COLUMNS},Was-price",
+        ROW.format(price=12) + ",11",
+        "The amount to compare with must be above the price.",
+    ),
     (
         "A11 of data",
         f"{COLUMNS},Publish at",

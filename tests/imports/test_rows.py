@@ -113,7 +113,7 @@ REFUSED = [
     ({"price": "NaN"}, "price", "NaN", "Write the amount as 1299.90."),
     ({"price": "١٢"}, "price", "١٢", "Write the amount as 1299.90."),
     ({"price": "99999999"}, "price", "99999999", "Enter an amount from 0 to"),
-    ({"was_price": "12.40"}, "was_price", "12.40", "The was-price must be above the price."),
+    ({"was_price": "12.40"}, "was_price", "12.40", "The amount to compare with must be above the price."),
     ({"url": ""}, "url", "", "Enter the link to the shop."),
     ({"url": "javascript:alert(1)"}, "url", "javascript:alert(1)", "Enter a full web address"),
     ({"url": "ftp://a.example"}, "url", "ftp://a.example", "Enter a full web address"),

@@ -14,7 +14,7 @@ from dealsite.search import folder, reader
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import PAGE_SIZE, related
 from dealsite.search.question import Question
-from tests.builders import DAY, HOUR, NOW
+from tests.builders import DAY, HOUR, NOW, STATED
 from tests.hostile import EXAMPLES, huge, texts
 from tests.search.conftest import deal_item, draft_item, search, titles
 
@@ -187,12 +187,12 @@ def test_editors_find_scheduled_deals_and_drafts(index):
 @pytest.fixture
 def lamps(index):
     index(
-        deal_item("Lamp live", price=Decimal(40), was_price=Decimal(80), live_at=NOW - 3 * HOUR),
+        deal_item("Lamp live", price=Decimal(40), was_price=Decimal(80), **STATED, live_at=NOW - 3 * HOUR),
         deal_item("Lamp ending", price=Decimal(10), was_price=None, expires_at=NOW + HOUR, brand="Vela"),
         deal_item(
             "Lamp expired", price=Decimal(5), was_price=Decimal(50), expires_at=NOW, category="toys-hobbies"
         ),
-        deal_item("Lamp sold out", price=Decimal(20), was_price=Decimal(25), stock=0, live_at=NOW - 9 * HOUR),
+        deal_item("Lamp sold out", price=Decimal(20), was_price=Decimal(90), stock=0, live_at=NOW - 9 * HOUR),
     )
 
 

@@ -489,7 +489,7 @@ def test_a_check_shows_what_would_change_field_by_field(private):
 @pytest.mark.parametrize(
     ("update", "cells", "column", "reason"),
     [
-        ("prices", {"price": "60"}, "was_price", "The was-price must be above the price."),
+        ("prices", {"price": "60"}, "was_price", "The amount to compare with must be above the price."),
         ("all", {"category": "Nowhere"}, "category", "There is no such category."),
         ("all", {"url": "ftp://x"}, "url", "full web address"),
         ("all", {"title": "Sofa", "expires_at": "2020-01-01"}, "expires_at", "before it goes live"),

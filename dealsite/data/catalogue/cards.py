@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from functools import cached_property
 
 from dealsite.data import keys
@@ -20,6 +20,8 @@ from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Update, equals, present
 
 ENDING_SOON = timedelta(hours=48)
+LOOKED_BACK = timedelta(days=30)  # for the lowest price before a reduction
+LEAST_PERCENT = 5  # less off is no reduction to speak of
 CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
 
 
@@ -53,7 +55,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class DealCard:
-    """What a list shows of a deal or a draft (a draft's may be half empty); aware UTC times, prices with cents."""
+    """What a list shows of a deal or a draft (a draft's may be half empty); aware UTC times, prices with cents.
+
+    `was_price` is what the maker asks (the RRP), or, if an editor saw it at `low_seen_at` on `low_seen_on`, what the
+    seller states as its lowest price of 30 days. `low` is the lowest price of the 30 days before the one that holds,
+    where it is known, `raised_from` the one before it if that was lower.
+    """
 
     id: str
     title: str
@@ -62,6 +69,10 @@ class DealCard:
     category: str
     price: Decimal | None
     was_price: Decimal | None = None
+    low_seen_at: str = ""
+    low_seen_on: date | None = None
+    low: Decimal | None = None
+    raised_from: Decimal | None = None
     picture: Picture | None = None
     voucher_code: str = ""
     expires_at: datetime | None = None
@@ -82,13 +93,24 @@ class DealCard:
     def slug(self) -> str:
         return slugify(self.title) or "deal"
 
+    @property
+    def saving(self) -> Decimal | None:
+        """How much less it costs than the lowest price of the 30 days before; None for no true reduction."""
+        return (
+            self.low - self.price if self.low and self.price is not None and self.price < self.low else None
+        )
+
     @cached_property
-    def discount_percent(self) -> int | None:
-        """Whole percents off the was-price, or None where there is none; never rounded up to 100."""
-        if self.price is None or not self.was_price or self.was_price <= self.price:
-            return None
-        percent = (1 - self.price / self.was_price) * 100
-        return min(int(percent.quantize(Decimal(1), ROUND_HALF_UP)), 99 if self.price else 100) or None
+    def percent_off(self) -> int | None:
+        """The saving in whole percents, rounded down; None under 5."""
+        percent = int(self.saving * 100 // self.low) if self.saving and self.low else 0
+        return percent if percent >= LEAST_PERCENT else None
+
+    @property
+    def rrp(self) -> Decimal | None:
+        """What the maker asks, where nothing else may be said of an earlier price."""
+        says_more = self.low_seen_on or self.saving or self.raised_from
+        return None if says_more else self.was_price
 
     def state(self, now: datetime) -> str:
         """Return scheduled, expired, sold_out, ending (within 48 hours) or live."""

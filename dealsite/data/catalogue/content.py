@@ -1,14 +1,17 @@
 """What an editor writes of a deal, and what must be right before it is published."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue.cards import DealCard, Picture
+from dealsite.data.catalogue.cards import LOOKED_BACK, DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing import audit
 from dealsite.data.entities.attributes import CENT, WRONG_YEAR, YEARS
@@ -17,6 +20,7 @@ from dealsite.data.entities.deals import (
     DESCRIPTION_CHARACTERS,
     MAX_PRICE,
     MAX_STOCK,
+    SEEN_AT_CHARACTERS,
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
@@ -32,7 +36,8 @@ class DealContent:
     """The fields of a deal as editors fill them in; a draft may leave any of them empty.
 
     `brand` and `category` are slugs, prices are Decimal in the site's currency, times aware UTC,
-    `stock` is None where it is not counted.
+    `stock` is None where it is not counted. `was_price` is the RRP, or with `low_seen_at` and `low_seen_on` the
+    lowest price of 30 days that the shop stated there and then.
     """
 
     title: str = ""
@@ -40,6 +45,8 @@ class DealContent:
     category: str = ""
     price: Decimal | None = None
     was_price: Decimal | None = None
+    low_seen_at: str = ""
+    low_seen_on: date | None = None
     voucher_code: str = ""
     link: str = ""
     description: str = ""
@@ -48,14 +55,39 @@ class DealContent:
     expires_at: datetime | None = None
 
     def card(self, deal_id: str, brand_name: str, changed_at: datetime | None = None) -> DealCard:
-        """Return what a list shows of it."""
+        """Return what a list shows of it while it has had no other price."""
         shown = {name: getattr(self, name) for name in SHOWN}
+        shown["low"] = self.was_price if self.low_seen_on else None
         return DealCard(
             id=deal_id, brand_name=brand_name, sold_out=self.stock == 0, changed_at=changed_at, **shown
         )
 
+    def with_rrp(self, amount: Decimal | None) -> DealContent:
+        """Return it with another was-price, of which nobody has said that it was a low."""
+        return (
+            self
+            if amount == self.was_price
+            else replace(self, was_price=amount, low_seen_at="", low_seen_on=None)
+        )
 
-SHOWN = ("title", "brand", "category", "price", "was_price", "voucher_code", "picture", "expires_at")
+    @property
+    def seller(self) -> str:
+        """Who sells it: '' is the site itself, which counts its stock, or else the link's host."""
+        return "" if self.stock is not None else urlsplit(self.link).hostname or ""
+
+
+SHOWN = (
+    "title",
+    "brand",
+    "category",
+    "price",
+    "was_price",
+    "low_seen_at",
+    "low_seen_on",
+    "voucher_code",
+    "picture",
+    "expires_at",
+)
 
 
 def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
@@ -126,7 +158,16 @@ def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
     if content.price is None:
         found["price"] = _("Enter the price.")
     elif content.was_price is not None and content.was_price <= content.price:
-        found["was_price"] = _("The was-price must be above the price. Leave it empty if there is none.")
+        found["was_price"] = _(
+            "The amount to compare with must be above the price. Leave it empty if there is none."
+        )
+    if content.was_price is not None and bool(content.low_seen_at) != (content.low_seen_on is not None):
+        missing = "low_seen_on" if content.low_seen_at else "low_seen_at"
+        found[missing] = _("Say both where and on which day the shop states it, or neither.")
+    elif content.low_seen_on and content.low_seen_on < (live_at - LOOKED_BACK).date():
+        found["low_seen_on"] = _(
+            "This is more than 30 days before the deal goes live. Look again, or leave it empty."
+        )
     if content.picture and not content.picture.alt.strip():
         found["picture_alt"] = _("Describe the picture for those who cannot see it.")
     if content.expires_at is not None and content.expires_at <= live_at:
@@ -142,6 +183,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
         ("description", DESCRIPTION_CHARACTERS),
         ("link", LINK_CHARACTERS),
         ("voucher_code", VOUCHER_CODE_CHARACTERS),
+        ("low_seen_at", SEEN_AT_CHARACTERS),
     ):
         text = getattr(content, name)
         if len(text) > most:

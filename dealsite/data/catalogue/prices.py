@@ -1,17 +1,18 @@
 """The prices that a deal has had, each with the time from which it held, written in the transaction that sets it.
 
 The first stands under the deal's own id, from its publication on: an edit of a scheduled deal replaces
-it, since nobody was ever offered that price. The page of a deal says what the lowest was in the 30 days
-before the price that holds, as article 6a of Directive 98/6/EC asks of whoever announces a reduction.
+it, since nobody was ever offered that price. What may be called a saving comes from them (article 6a of
+Directive 98/6/EC; Court of Justice, C-330/23), and stands on the deal's card.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue.cards import LOOKED_BACK, DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.deals import PRICE
@@ -20,7 +21,6 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.writes import Delete, Put, Write
 
-LOOKED_BACK = timedelta(days=30)
 MOST_READ = 100  # the newest changes; who changes a price more often in 30 days has another problem
 AFTER_ALL = (1 << 80) - (1 << 32)  # random part of ids of changes: none that is random comes after it
 ROOM = 40  # deletions of one transaction that empties the trash
@@ -28,19 +28,11 @@ ROOM = 40  # deletions of one transaction that empties the trash
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a deal cost from a time on, and the price that it said it had before."""
+    """What a deal cost from a time on; `new_seller`: whoever sold it before then was another."""
 
     since: datetime
     price: Decimal
-    was_price: Decimal | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LowestPrice:
-    """The lowest price of the 30 days before the one that holds; `is_known`: there was one here."""
-
-    price: Decimal
-    is_known: bool
+    new_seller: bool = False
 
 
 @access_pattern("the prices that a deal has had", "1 query")
@@ -50,20 +42,36 @@ def of_deal(deal_id: str) -> list[Price]:
     return [from_item(row) for row in reversed(rows)]
 
 
-def lowest(prices: Sequence[Price]) -> LowestPrice:
-    """Return the lowest price that held at any time in the 30 days before the last one began to.
+def compared(card: DealCard, history: Sequence[Price]) -> DealCard:
+    """Return a card with what its price may be compared with; `history` ends with the price that holds."""
+    low, raised_from = comparison(history, card.was_price, card.low_seen_on)
+    return replace(card, low=low, raised_from=raised_from)
 
-    A deal that never had another price counts as having had this one: `is_known` is False then.
+
+def comparison(
+    history: Sequence[Price], was_price: Decimal | None, low_seen_on: date | None
+) -> tuple[Decimal | None, Decimal | None]:
+    """Return the low to compare the last price with, and the price before it if that was lower.
+
+    The low is the lowest price at which its seller sold it in the 30 days before that price began, if all of them
+    are known, or else if an editor noted what the seller states: then the lower counts.
     """
-    runs = _runs(prices)
-    began = runs[-1].since
-    before = [one.price for one, following in pairwise(runs) if following.since > began - LOOKED_BACK]
-    return LowestPrice(min(before), True) if before else LowestPrice(runs[-1].price, False)
+    runs = of_seller(history)
+    began = runs[-1].since - LOOKED_BACK
+    lows = [one.price for one, following in pairwise(runs) if following.since > began]
+    if was_price is not None and low_seen_on and low_seen_on >= began.date():
+        lows.append(was_price)
+    elif runs[0].since > began:
+        lows = []
+    before = runs[-2].price if len(runs) > 1 else runs[-1].price
+    return min(lows, default=None), before if before < runs[-1].price else None
 
 
-def _runs(prices: Sequence[Price]) -> list[Price]:
-    """Return prices without those that repeat the one before: only the was-price changed there."""
-    return [one for n, one in enumerate(prices) if n == 0 or one.price != prices[n - 1].price]
+def of_seller(history: Sequence[Price]) -> list[Price]:
+    """Return the prices of whoever sells it now, without those that repeat the one before."""
+    first = max((n for n, one in enumerate(history) if one.new_seller), default=0)
+    own = history[first:]
+    return [one for n, one in enumerate(own) if n == 0 or one.price != own[n - 1].price]
 
 
 def first_write(deal_id: str, content: DealContent) -> Put:
@@ -71,9 +79,11 @@ def first_write(deal_id: str, content: DealContent) -> Put:
     return _put(deal_id, content, time_of(deal_id), deal_id)
 
 
-def change_write(deal_id: str, content: DealContent, version: int, *, now: datetime) -> Put:
+def change_write(
+    deal_id: str, content: DealContent, version: int, *, now: datetime, new_seller: bool = False
+) -> Put:
     """Return the write of another price, from now on; `version` is the one that the deal gets with it."""
-    return _put(deal_id, content, now, change_id(version, now))
+    return _put(deal_id, content, now, change_id(version, now), new_seller=new_seller)
 
 
 def change_id(version: int, at: datetime) -> str:
@@ -95,14 +105,18 @@ def deletions(deal_id: str) -> list[Write]:
 from_item = reader(PRICE.shape, Price)
 
 
-def as_item(deal_id: str, entry_id: str, since: datetime, price: Decimal, was_price: Decimal | None) -> Item:
+def as_item(
+    deal_id: str, entry_id: str, since: datetime, price: Decimal, *, new_seller: bool = False
+) -> Item:
     """Return the item of a price."""
-    values = {"deal": deal_id, "id": entry_id, "since": iso(since), "price": price, "was_price": was_price}
-    return PRICE.item(values)
+    values = {"deal": deal_id, "id": entry_id, "since": iso(since), "price": price}
+    return PRICE.item(values | ({"new_seller": True} if new_seller else {}))
 
 
-def _put(deal_id: str, content: DealContent, since: datetime, entry_id: str) -> Put:
+def _put(
+    deal_id: str, content: DealContent, since: datetime, entry_id: str, *, new_seller: bool = False
+) -> Put:
     if content.price is None:
         raise ValueError("A deal without a price is not published.")
-    item = as_item(deal_id, entry_id, since, content.price, content.was_price)
+    item = as_item(deal_id, entry_id, since, content.price, new_seller=new_seller)
     return Put(key=keys.price(deal_id, since, entry_id), item=item)

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Flag, Map, Money, SetOf, Shape, Time, Whole
+from dealsite.data.entities.attributes import Day, Flag, Map, Money, SetOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.pages import CATEGORIES, PAGES
 from dealsite.data.entities.texts import Link, Slug, Text, Ulid, Username
@@ -13,6 +13,7 @@ from dealsite.data.table.ids import iso, time_of
 TITLE_CHARACTERS = 300
 DESCRIPTION_CHARACTERS = 20_000
 VOUCHER_CODE_CHARACTERS = 100
+SEEN_AT_CHARACTERS = 200  # a link or a place
 ALT_CHARACTERS = 500
 NAME_CHARACTERS = 80  # of a brand or category
 MAX_PRICE = Decimal("9999999.99")
@@ -54,7 +55,13 @@ def card(*, of_draft: bool = False, of: str = "id") -> Shape:
         ),
         "category": Slug(optional=True) if of_draft else CATEGORY_OF,
         "price": Money(most=MAX_PRICE, optional=of_draft),
-        "was_price": Money(most=MAX_PRICE, optional=True),
+        "was_price": Money(most=MAX_PRICE, optional=True, about="the RRP, or the 30-day low that was seen"),
+        "low_seen_at": Text(most=SEEN_AT_CHARACTERS, optional=True, about="where the seller states it"),
+        "low_seen_on": Day(optional=True),
+        "low": Money(
+            most=MAX_PRICE, optional=True, about="lowest price of the 30 days before the one that holds"
+        ),
+        "raised_from": Money(most=MAX_PRICE, optional=True, about="the price before, if it was lower"),
         "picture": Map(PICTURE, optional=True),
         "voucher_code": Text(most=VOUCHER_CODE_CHARACTERS, optional=True),
         "expires_at": Time(optional=True),
@@ -68,7 +75,7 @@ DEAL_CARD, DRAFT_CARD = card(), card(of_draft=True)
 
 def was_price_is_above(item: Item) -> str:
     """Say what is wrong with a published deal's was-price."""
-    shown = item.get("card", item)
+    shown = item["card"]
     is_so = "was_price" not in shown or shown["was_price"] > shown["price"]
     return "" if is_so else "The was-price is not above the price."
 
@@ -146,7 +153,7 @@ PRICE = Entity(
         "id": Ulid(),
         "since": Time(),
         "price": Money(most=MAX_PRICE),
-        "was_price": Money(most=MAX_PRICE, optional=True),
+        "new_seller": Flag(optional=True, about="another sold it before"),
     },
-    rules=(was_price_is_above,),
+    gone=("was_price",),
 )

@@ -1,9 +1,10 @@
 """What a deal was before: its prices, its versions, and what the trash keeps of it."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
@@ -14,12 +15,13 @@ from dealsite.data.editing.trash_record import EMPTY_TRASH, emptying_id, emptyin
 from dealsite.data.integrity.problem import Problem, differences, differing, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, time_of
-from dealsite.data.table.writes import Check, Delete, Path, Put, Update, absent, equals
+from dealsite.data.table.writes import Check, Delete, Path, Put, Update, absent, equals, exists
 
 RESTORED = "restored"  # as the audit log says it
-# What is remembered of each deal and its last price, as tuples: there may be very many.
-OF_DEAL = ("PK", "SK", "id", "version", "writes", "updated_at", "has_prices", "price", "was_price")
-OF_PRICE = ("SK", "PK", "since", "price", "was_price")
+# What is remembered of each deal and its prices, as tuples: there may be very many.
+COMPARED = ("price", "was_price", "low_seen_on", "low", "raised_from")
+OF_DEAL = ("PK", "SK", "id", "version", "writes", "updated_at", "has_prices", *COMPARED)
+OF_PRICE = ("SK", "PK", "since", "price", "new_seller")
 MOST_STRAY = 1000  # prices of one deal that is gone which one run names
 MOST_SEEN = 1000  # versions of one thing that one run looks at
 OF_DELETION = (
@@ -31,15 +33,15 @@ OF_DELETION = (
 
 @dataclass(slots=True)
 class _Priced:
-    """What has been seen of one deal: values of it and of its last price, and whether it lies in the trash."""
+    """What has been seen of one deal: values of it and of its prices, and whether it lies in the trash."""
 
     deal: tuple[Any, ...] | None = None
-    last: tuple[Any, ...] | None = None
+    prices: list[tuple[Any, ...]] = field(default_factory=list)
     in_trash: bool = False
 
 
 class Prices:
-    """Keeps of each deal its price and the last one noted; memory grows with deals, by little each."""
+    """Keeps of each deal its price and those noted; memory grows with deals and their prices, by little each."""
 
     def __init__(self) -> None:
         self.seen: dict[str, _Priced] = defaultdict(_Priced)
@@ -51,9 +53,7 @@ class Prices:
             case "Trash" if item["kind"] == "deal":
                 self.seen[item["id"]].in_trash = True
             case "Price":
-                seen = self.seen[item["deal"]]
-                if seen.last is None or seen.last[0] < item["SK"]:
-                    seen.last = tuple(map(item.get, OF_PRICE))
+                self.seen[item["deal"]].prices.append(tuple(map(item.get, OF_PRICE)))
 
     def problems(self) -> Iterator[Problem]:
         for deal_id, seen in self.seen.items():
@@ -61,8 +61,9 @@ class Prices:
             if not deal:
                 if not seen.in_trash:
                     yield from _stray_prices(deal_id)
-            elif seen.last is not None:
-                yield from _price_problems(deal, _item(OF_PRICE, seen.last))
+            elif seen.prices:
+                newest = sorted(seen.prices, key=itemgetter(0))[-prices.MOST_READ :]
+                yield from _price_problems(deal, [_item(OF_PRICE, one) for one in newest])
             elif deal.get("has_prices"):
                 lost = (
                     "The prices that it has had are lost; what it costs now is kept from its publication on."
@@ -75,17 +76,40 @@ def _item(names: tuple[str, ...], values: tuple[Any, ...] | None) -> Item:
     return {name: value for name, value in zip(names, values or (), strict=False) if value is not None}
 
 
-def _price_problems(deal: Item, last: Item) -> Iterator[Problem]:
-    right = {name: deal.get(name) for name in ("price", "was_price")}
+def _price_problems(deal: Item, history: Sequence[Item]) -> Iterator[Problem]:
+    last, right = history[-1], {"price": deal["price"]}
     if wrong := differences(last, right):
         what = "The last price kept: " + say("{} is {}, the deal's is {}", last, wrong)
         # An edit whose price was lost is noted again; of a deal that was never edited, the price itself is wrong.
         later = deal["version"] > 1 and deal["updated_at"] > last["since"]
         repair = _price_of(deal, key_since=deal["updated_at"]) if later else repair_write(last, wrong)
         yield Problem(key_of(last), what, (repair, _unchanged(deal)))
+    else:
+        yield from _comparison_problems(deal, history)
     if not deal.get("has_prices"):
         know = repair_write(deal, {"has_prices": True})
         yield Problem(key_of(deal), "It does not know that its prices are kept.", (know,))
+
+
+def _comparison_problems(deal: Item, history: Sequence[Item]) -> Iterator[Problem]:
+    """Yield that a card compares its price with another than its prices give."""
+    seen_on, path = deal.get("low_seen_on"), keys.deal(deal["id"])
+    found = prices.comparison(
+        [prices.from_item(one) for one in history],
+        deal.get("was_price"),
+        date.fromisoformat(seen_on) if seen_on else None,
+    )
+    right = dict(zip(("low", "raised_from"), found, strict=True))
+    if wrong := differences(deal, right):
+        what = "What its price is compared with: " + say("{} is {}, its prices give {}", deal, wrong)
+        renew = Update(
+            key=path,
+            set={("card", name): value for name, value in wrong.items() if value is not None},
+            remove=[("card", name) for name, value in wrong.items() if value is None],
+            add={"writes": 1},
+            when=(exists(), equals("writes", deal.get("writes"))),
+        )
+        yield Problem(path, what, (renew,))
 
 
 def _stray_prices(deal_id: str) -> Iterator[Problem]:
@@ -98,7 +122,7 @@ def _price_of(deal: Item, *, key_since: str | None) -> Put:
     """Return the write of what a deal costs: since its last edit, or else its publication."""
     since = from_iso(key_since) if key_since else time_of(deal["id"])
     entry_id = prices.change_id(deal["version"], since) if key_since else deal["id"]
-    item = prices.as_item(deal["id"], entry_id, since, deal["price"], deal.get("was_price"))
+    item = prices.as_item(deal["id"], entry_id, since, deal["price"])
     return Put(key=keys.price(deal["id"], since, entry_id), item=item, when=(absent(),))
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.lists import PAGE_SIZE
-from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft
+from tests.builders import DAY, HOUR, NOW, STATED, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 LIST = reverse("cms_deals")
@@ -160,7 +160,9 @@ def test_shoppers_and_visitors_see_none_of_it(sign_in, client, settings):
 )
 def test_the_list_is_sorted_by_a_column_and_says_so(editor, search_index, sort, listed, order):
     make_deal(title="Cheap", price=Decimal("5.00"), was_price=Decimal("6.00"), expires_at=NOW + 2 * DAY)
-    make_deal(title="Halved", price=Decimal("10.00"), was_price=Decimal("20.00"), expires_at=NOW + 3 * DAY)
+    make_deal(
+        title="Halved", price=Decimal("10.00"), was_price=Decimal("20.00"), **STATED, expires_at=NOW + 3 * DAY
+    )
     make_deal(title="Dear", price=Decimal("90.00"), was_price=Decimal("91.00"), expires_at=NOW + DAY)
     search_index()
     page = editor.get(LIST, {"sort": sort})

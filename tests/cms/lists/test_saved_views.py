@@ -179,7 +179,7 @@ def test_the_usual_columns_are_shown(editor):
     assert headings(editor.get(LIST)) == [
         "State",
         "Price",
-        "Was",
+        "Compared",
         "Off",
         "Ends",
         "Category",
@@ -206,7 +206,7 @@ def test_chosen_columns_stand_in_the_address_and_nowhere_else(editor):
 def test_an_address_names_columns(editor):
     deal = make_deal()
     page = editor.get(LIST, {"columns": "category,discount,was_price,id"})
-    assert headings(page) == ["Was", "Off", "Category", "Id"]
+    assert headings(page) == ["Compared", "Off", "Category", "Id"]
     html = page.content.decode()
     assert "Peripherals" in html
     assert "−33%" in html

@@ -22,6 +22,7 @@ from tests.builders import (
     HOUR,
     NOW,
     PICTURE,
+    STATED,
     make_brand,
     make_category,
     make_content,
@@ -45,14 +46,16 @@ def feature(page_id, *featured_deals):
 
 
 def test_a_published_deal_is_read_back_as_it_was_written():
-    deal = make_deal(picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10")
+    deal = make_deal(picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10", **STATED)
     read = deals.get(deal.id)
     assert read == deal
-    assert read.content == make_content(picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10")
+    assert read.content == make_content(
+        picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10", **STATED
+    )
     assert (read.version, read.updated_by, read.live_at) == (1, EDITOR, NOW - HOUR)
     assert read.card.brand_name == "Nordlicht"
     assert read.card.price == Decimal("79.90")
-    assert read.card.discount_percent == 33
+    assert read.card.percent_off == 32
 
 
 def test_a_deal_is_in_the_feeds_of_its_day_brand_and_category(wait_for_indexes):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -13,7 +14,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.deal import editing, publishing, rescheduling
-from dealsite.data.catalogue.prices import LowestPrice, Price
+from dealsite.data.catalogue.prices import Price
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Delete, Update
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id
@@ -27,10 +28,8 @@ def reprice(deal: deals.Deal, price: str, was_price: str | None = "119.00", *, n
     return editing.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
 
 
-def kept(deal_id: str) -> list[tuple]:
-    return [
-        (one.since, str(one.price), one.was_price and str(one.was_price)) for one in prices.of_deal(deal_id)
-    ]
+def kept(deal_id: str) -> list[tuple[datetime, str]]:
+    return [(one.since, str(one.price)) for one in prices.of_deal(deal_id)]
 
 
 def days(*pairs: tuple[float, int]) -> list[Price]:
@@ -41,7 +40,7 @@ def days(*pairs: tuple[float, int]) -> list[Price]:
 @pytest.mark.usefixtures("whole_table")
 def test_publishing_keeps_the_first_price():
     deal = make_deal()
-    assert kept(deal.id) == [(deal.live_at, "79.90", "119.00")]
+    assert kept(deal.id) == [(deal.live_at, "79.90")]
     assert deals.get(deal.id).has_prices
 
 
@@ -60,27 +59,26 @@ def test_each_change_of_a_price_is_kept_and_nothing_else_is():
     )
     editing.expire_now(deal, by=EDITOR, now=NOW + 3 * HOUR)
     assert kept(deal.id) == [
-        (deal.live_at, "79.90", "119.00"),
-        (NOW, "69.90", "119.00"),
-        (NOW + HOUR, "69.90", "99.00"),
+        (deal.live_at, "79.90"),
+        (NOW, "69.90"),
     ]
 
 
 @pytest.mark.usefixtures("whole_table")
 def test_two_changes_in_one_moment_are_both_kept():
     deal = reprice(reprice(make_deal(), "69.90"), "59.90")
-    assert [price for _, price, _ in kept(deal.id)] == ["79.90", "69.90", "59.90"]
+    assert [price for _, price in kept(deal.id)] == ["79.90", "69.90", "59.90"]
 
 
 @pytest.mark.usefixtures("whole_table")
 def test_a_price_that_nobody_was_offered_is_not_kept():
     deal = make_deal(live_at=NOW + DAY)
     deal = reprice(deal, "69.90")
-    assert kept(deal.id) == [(NOW + DAY, "69.90", "119.00")]
+    assert kept(deal.id) == [(NOW + DAY, "69.90")]
     new_id = make_id(NOW + 2 * DAY)
     rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     assert kept(deal.id) == []
-    assert kept(new_id) == [(NOW + 2 * DAY, "69.90", "119.00")]
+    assert kept(new_id) == [(NOW + 2 * DAY, "69.90")]
 
 
 @pytest.mark.usefixtures("whole_table")
@@ -89,7 +87,7 @@ def test_an_edit_that_loses_a_conflict_keeps_no_price():
     reprice(deal, "69.90")
     with pytest.raises(VersionConflict):
         reprice(deal, "9.90")
-    assert [price for _, price, _ in kept(deal.id)] == ["79.90", "69.90"]
+    assert [price for _, price in kept(deal.id)] == ["79.90", "69.90"]
 
 
 @pytest.mark.usefixtures("whole_table")
@@ -106,7 +104,7 @@ def test_a_deal_of_before_prices_were_kept_gets_the_one_that_it_had():
     table.write(Delete(key=keys.price(deal.id, deal.live_at, deal.id)))
     table.write(Update(key=keys.deal(deal.id), remove=["has_prices"]))
     deal = reprice(deals.get(deal.id), "69.90")
-    assert kept(deal.id) == [(deal.live_at, "79.90", "119.00"), (NOW, "69.90", "119.00")]
+    assert kept(deal.id) == [(deal.live_at, "79.90"), (NOW, "69.90")]
     assert deal.has_prices
     assert deals.get(deal.id) == deal
 
@@ -118,28 +116,49 @@ def test_what_prices_cost():
     with table.metered() as meter:
         reprice(deal, "69.90")
         measured(prices.of_deal)(deal.id)
-    assert [operation for operation, _ in meter.log] == ["TransactWriteItems", "Query"]
+    assert [operation for operation, _ in meter.log] == ["Query", "TransactWriteItems", "Query"]
+
+
+ELSEWHERE = Decimal(90)  # what the shop states, where an editor noted it
 
 
 @pytest.mark.parametrize(
-    ("history", "expected"),
+    ("history", "stated", "low", "raised_from"),
     [
-        (days((5, 80)), LowestPrice(Decimal(80), False)),
-        (days((5, 80), (5, 80)), LowestPrice(Decimal(80), False)),
-        (days((50, 100), (5, 80)), LowestPrice(Decimal(100), True)),
-        (days((50, 70), (20, 100), (5, 80)), LowestPrice(Decimal(70), True)),  # 70 held until 20 days ago
+        (days((5, 80)), None, None, None),
+        (days((5, 80), (5, 80)), None, None, None),
+        (days((50, 100), (5, 80)), None, 100, None),
+        (days((50, 70), (20, 100), (5, 80)), None, 70, None),  # 70 held until 20 days ago: no saving
+        (days((90, 70), (35, 100), (5, 80)), None, 100, None),  # 70 ended 30 days before exactly
+        (days((90, 70), (34, 100), (5, 80)), None, 70, None),
+        (days((60, 100), (20, 90), (5, 80)), None, 90, None),  # in steps
+        (days((60, 100), (10, 60), (9, 80)), None, 60, 60),  # down for a day, then "reduced"
+        (days((400, 90), (300, 60)), None, 90, None),
+        (days((90, 60), (5, 80)), None, 60, 60),
+        (days((34.9, 100), (5, 80)), None, None, None),  # too short by hours
+        (days((35, 100), (5, 80)), None, 100, None),
+        (days((5, 80)), 0, 90, None),
+        (days((5, 80)), 35, 90, None),
+        (days((5, 80)), 36, None, None),  # stated before those 30 days
+        (days((10, 85), (5, 80)), 10, 85, None),  # the lower counts
+        (days((50, 100), (5, 80)), 5, 90, None),
+        (days((50, 85), (5, 80)), 5, 85, None),
+        (days((10, 70), (5, 80)), 10, 70, 70),
+        ([*days((90, 100)), Price(NOW - timedelta(days=5), Decimal(80), new_seller=True)], None, None, None),
         (
-            days((90, 70), (35, 100), (5, 80)),
-            LowestPrice(Decimal(100), True),
-        ),  # 70 ended 30 days before exactly
-        (days((90, 70), (34, 100), (5, 80)), LowestPrice(Decimal(70), True)),
-        (days((20, 90), (10, 60), (5, 80)), LowestPrice(Decimal(60), True)),
-        (days((20, 90), (10, 60), (5, 60)), LowestPrice(Decimal(90), True)),  # only the was-price changed
-        (days((400, 90), (300, 60)), LowestPrice(Decimal(90), True)),
+            [*days((90, 40)), Price(NOW - timedelta(days=50), Decimal(90), True), *days((5, 80))],
+            None,
+            90,
+            None,
+        ),
     ],
 )
-def test_the_lowest_price_is_that_of_the_30_days_before_the_one_that_holds(history, expected):
-    assert prices.lowest(history) == expected
+def test_a_price_is_compared_with_the_lowest_of_the_30_days_before_it_where_they_are_known(
+    history, stated, low, raised_from
+):
+    day = None if stated is None else (NOW - timedelta(days=stated)).date()
+    found = prices.comparison(history, ELSEWHERE, day)
+    assert found == (low and Decimal(low), raised_from and Decimal(raised_from))
 
 
 @given(
@@ -150,7 +169,7 @@ def test_the_lowest_price_is_that_of_the_30_days_before_the_one_that_holds(histo
         unique_by=lambda pair: pair[0],
     )
 )
-def test_the_lowest_price_is_what_looking_at_each_day_finds(pairs):
+def test_the_low_is_what_looking_at_each_hour_finds(pairs):
     history = days(*sorted(pairs, reverse=True))
 
     def price_at(moment):
@@ -160,6 +179,51 @@ def test_the_lowest_price_is_what_looking_at_each_day_finds(pairs):
     while began > history[0].since and price_at(began - timedelta(hours=1)) == history[-1].price:
         began -= timedelta(hours=1)
     hours = [began - timedelta(hours=n) for n in range(1, 30 * 24 + 1)]
-    before = [price_at(moment) for moment in hours if moment >= history[0].since]
-    expected = LowestPrice(min(before), True) if before else LowestPrice(history[-1].price, False)
-    assert prices.lowest(history) == expected
+    is_known = hours[-1] >= history[0].since
+    assert prices.comparison(history, None, None)[0] == (min(map(price_at, hours)) if is_known else None)
+
+
+@pytest.mark.parametrize(
+    ("price", "low", "saving", "percent"),
+    [
+        ("80", "100", "20", 20),
+        ("79.90", "119", "39.10", 32),  # 32.86: rounded down
+        ("95", "100", "5", 5),
+        ("95.01", "100", "4.99", None),
+        ("0", "100", "100", 100),
+        ("0.01", "100", "99.99", 99),
+        ("100", "100", None, None),
+        ("120", "100", None, None),
+        ("80", None, None, None),
+        ("0", "0", None, None),
+    ],
+)
+def test_a_saving_is_rounded_down_and_under_5_percent_is_none_to_speak_of(price, low, saving, percent):
+    card = replace(
+        make_content(price=Decimal(price), was_price=None).card(make_id(), "N"), low=low and Decimal(low)
+    )
+    assert (card.saving, card.percent_off) == (saving and Decimal(saving), percent)
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_what_may_be_said_of_a_price_follows_its_changes_and_those_of_what_it_is_compared_with():
+    deal = make_deal(live_at=NOW - 60 * DAY)
+    assert (deal.card.rrp, deal.card.saving) == (Decimal("119.00"), None)
+    deal = reprice(deal, "99.00", None, now=NOW - 20 * DAY)
+    assert (deal.card.low, deal.card.raised_from, deal.card.rrp) == (Decimal("79.90"), Decimal("79.90"), None)
+    deal = reprice(deal, "50.00", now=NOW)
+    assert (deal.card.low, deal.card.percent_off, deal.card.rrp) == (Decimal("79.90"), 37, None)
+    stated = replace(deal.content, low_seen_at="its page", low_seen_on=NOW.date(), was_price=Decimal("60.00"))
+    brand = Brand("nordlicht", "Nordlicht")
+    deal = editing.edit(deal, stated, version=deal.version, brand=brand, by=EDITOR, now=NOW + HOUR)
+    assert (deal.card.low, deal.card.percent_off) == (Decimal("60.00"), 16)
+    deal = editing.edit(
+        deal,
+        replace(stated, link="https://other.example/", title="Elsewhere"),
+        version=deal.version,
+        brand=brand,
+        by=EDITOR,
+        now=NOW + DAY,
+    )
+    assert (deal.card.low, len(prices.of_seller(prices.of_deal(deal.id)))) == (Decimal("60.00"), 1)
+    assert deals.get(deal.id) == deal

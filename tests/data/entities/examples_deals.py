@@ -24,6 +24,10 @@ CARD: dict[str, Any] = {
     "category": "peripherals-networking",
     "price": Decimal("79.9"),
     "was_price": 119,
+    "low_seen_at": "https://shop.example/offers",
+    "low_seen_on": "2025-11-20",
+    "low": Decimal("99.5"),
+    "raised_from": 75,
     "picture": PICTURE,
     "voucher_code": "KEYS10",
     "expires_at": ENDS,
@@ -97,6 +101,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "id": DEAL,
         "since": PUBLISHED,
         "price": Decimal("79.9"),
-        "was_price": 119,
+        "new_seller": True,
     },
 }

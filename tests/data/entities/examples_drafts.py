@@ -5,7 +5,10 @@ from typing import Any
 from tests.data.entities.examples_deals import CARD, DEAL, EDIT, ENDS, LATER, LINK, PUBLISHED
 from tests.data.entities.examples_deals import EXAMPLES as OF_DEALS
 
-SHOWN = {name: value for name, value in CARD.items() if name != "sold_out"}
+NEW = {name: value for name, value in CARD.items() if name != "raised_from"} | {
+    "low": 119
+}  # it had no other price
+SHOWN = {name: value for name, value in NEW.items() if name != "sold_out"}
 CONTENT = {"link": LINK, "description": "Quiet switches.", "stock": 3}
 INDEXED = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -53,7 +56,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "type": "Version",
         "of": DEAL,
         "version": 2,
-        "card": CARD,
+        "card": NEW,
         **CONTENT | {"stock": 0},
         "made_at": PUBLISHED,
         "made_by": "eve",

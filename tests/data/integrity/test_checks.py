@@ -1107,6 +1107,22 @@ def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
     assert lost in everything()
 
 
+def test_a_card_that_compares_its_price_with_another_than_its_prices_give_is_put_right():
+    deal = make_deal(deal_id=LIVE, live_at=ids.time_of(LIVE))
+    dearer = replace(deal.content, price=Decimal("99.90"))
+    right = editing.edit(
+        deal, dearer, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW + 31 * DAY
+    )
+    assert (right.card.low, right.card.raised_from) == (Decimal("79.90"), Decimal("79.90"))
+    assert checks.find() == []
+    table.write(Update(key=keys.deal(LIVE), set={("card", "low"): 119}, remove=[("card", "raised_from")]))
+    (problem,) = checks.find()
+    words = "compared with: low is 119, its prices give 79.90; raised_from is None, its prices give 79.90."
+    assert (problem.key, problem.what.endswith(words)) == (keys.deal(LIVE), True)
+    assert checks.repair_all()[1] == []
+    assert deals.get(LIVE).card == right.card
+
+
 def test_prices_and_versions_of_a_deal_that_is_in_no_trash_are_taken_away(seed):
     seed()
     table.write(Delete(key=IN_TRASH))

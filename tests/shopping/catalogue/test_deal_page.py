@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from dealsite.data.catalogue.cards import Picture
-from tests.builders import DAY, HOUR, NOW, PICTURE, make_deal
+from tests.builders import DAY, HOUR, NOW, PICTURE, STATED, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -28,14 +28,14 @@ def structured_data(html: str) -> Any:
 
 
 def test_a_deal_page_shows_the_deal(client: Client):
-    deal = make_deal(stock=3, voucher_code="SAVE", expires_at=NOW + 3 * DAY, picture=PICTURE)
+    deal = make_deal(stock=3, voucher_code="SAVE", expires_at=NOW + 3 * DAY, picture=PICTURE, **STATED)
     html = client.get(address_of(deal)).content.decode()
     for words in (
         "Mechanical keyboard</h1>",
         "€79",
-        "<s>€119.00</s>",
-        "−33%",
-        "You save €39.10",
+        "€119.00</s>",
+        "−32%",
+        "You pay <b>€39.10</b> less",
         "3 in stock",
     ):
         assert words in html
@@ -90,7 +90,7 @@ def test_an_expired_deal_stays_reachable_and_is_marked(client: Client):
 
 def test_search_engines_read_product_and_offer(client: Client):
     picture = Picture("pictures/ab/abcdef", 1200, 900, "A keyboard on a desk")
-    deal = make_deal(price=Decimal("79.90"), expires_at=NOW + DAY, picture=picture)
+    deal = make_deal(price=Decimal("79.90"), expires_at=NOW + DAY, picture=picture, **STATED)
     html = client.get(address_of(deal)).content.decode()
     address = f"http://127.0.0.1:8000{address_of(deal)}"
     data = structured_data(html)
@@ -104,6 +104,12 @@ def test_search_engines_read_product_and_offer(client: Client):
         "priceCurrency": "EUR",
         "availability": "https://schema.org/InStock",
         "priceValidUntil": "2026-11-22T12:00:00+00:00",
+        "priceSpecification": {
+            "@type": "UnitPriceSpecification",
+            "priceType": "https://schema.org/StrikethroughPrice",
+            "price": "119.00",
+            "priceCurrency": "EUR",
+        },
     }
     assert f'<link rel="canonical" href="{address}">' in html
     assert f'<meta property="og:url" content="{address}">' in html

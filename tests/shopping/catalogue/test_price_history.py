@@ -15,7 +15,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.prices import Price
 from dealsite.data.table.writes import Delete, Update
 from dealsite.web.deal_page import price_chart
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_content, make_deal
+from tests.builders import DAY, EDITOR, HOUR, NOW, STATED, make_content, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -30,29 +30,48 @@ def reprice(deal: Deal, price: str, was_price: str | None, days_ago: int) -> Dea
     return editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY)
 
 
-def test_beside_the_price_before_stands_the_lowest_of_the_30_days_before(client: Client):
-    deal = make_deal(live_at=NOW - 90 * DAY)
-    deal = reprice(deal, "69.90", "119.00", 20)
-    deal = reprice(deal, "99.00", "119.00", 10)
-    deal = reprice(deal, "75.00", "119.00", 5)
-    assert 'in the 30 days before: <span class="tabular-nums">€69.90</span>' in page_of(client, deal)
+LOW = "Lowest price of the 30 days before: <b>€{}</b>. You pay <b>€{}</b> less."
+STEPS: dict[
+    str, tuple[list[tuple[str, int]], str, str]
+] = {  # prices with the days since -> what is said, the percent
+    "reduced": ([("69.90", 20), ("99.00", 10), ("55.00", 5)], LOW.format("69.90", "14.90"), "−21%"),
+    "reduced a little": ([("78.00", 5)], LOW.format("79.90", "1.90"), ""),
+    "raised": ([("89.90", 5)], "up from €79.90", ""),
+    "raised, then lowered": ([("99.00", 9), ("85.00", 5)], "RRP €119.00", ""),
+    "one price": ([], "RRP €119.00", ""),
+}
 
 
-def test_without_a_price_before_no_reduction_is_announced_and_nothing_said(client: Client):
-    assert "Lowest price" not in page_of(client, make_deal(was_price=None))
+@pytest.mark.parametrize("name", STEPS)
+def test_what_is_said_of_a_price_is_what_its_history_allows(client: Client, name: str):
+    deal, (steps, words, percent) = make_deal(live_at=NOW - 90 * DAY), STEPS[name]
+    for price, days_ago in steps:
+        deal = reprice(deal, price, "119.00", days_ago)
+    page = page_of(client, deal)
+    assert " ".join(re.search(r'<p class="price-said">(.*?)</p>', page, re.DOTALL)[1].split()).endswith(words)
+    assert re.findall(r'class="cut">.*?</span>(−\d+%)', page) == [percent] * bool(percent)
+    assert ("<s " in page) is bool(percent)
+    front = client.get("/").content.decode()
+    assert re.findall(r"−\d+%", front) == [percent] * bool(percent)
+    feed = client.get("/deals.atom").content.decode()
+    assert ("(30-day low:" in feed, "(RRP:" in feed) == (words.startswith("Lowest"), words.startswith("RRP"))
+    editing.expire_now(deal, by=EDITOR, now=NOW)
+    page = page_of(client, deal)
+    assert not any(sign in page for sign in ("price-said", 'class="cut"', "<s "))
 
 
-def test_of_a_deal_with_one_price_the_first_one_known_is_named_and_no_chart_drawn(client: Client):
-    page = page_of(client, make_deal())
-    assert 'in the last 30 days: <span class="tabular-nums">€79.90</span>' in page
-    assert "Price history" not in page
+def test_of_a_price_that_the_shop_states_the_day_is_said(client: Client):
+    page = page_of(client, make_deal(**STATED))
+    assert "As the shop stated it on 21 Nov 2026." in page
 
 
 def test_a_deal_of_before_prices_were_kept_is_shown_like_a_new_one(client: Client):
     deal = make_deal()
     table.write(Delete(key=keys.price(deal.id, deal.live_at, deal.id)))
     table.write(Update(key=keys.deal(deal.id), remove=["has_prices"]))
-    assert 'in the last 30 days: <span class="tabular-nums">€79.90</span>' in page_of(client, deal)
+    page = page_of(client, deal)
+    assert "RRP €119.00" in page
+    assert "Price history" not in page
 
 
 def test_the_chart_says_in_words_and_as_a_table_what_it_shows(client: Client):
@@ -62,7 +81,7 @@ def test_the_chart_says_in_words_and_as_a_table_what_it_shows(client: Client):
         "€79.90 from 12 Oct 2026, €69.90 since 11 Nov 2026; the highest price was €79.90, the lowest €69.90."
     ) in page
     rows = re.findall(r'<td class="tabular-nums">(.*?)</td>', page)
-    assert rows == ["€69.90", "–", "€79.90", "€119.00"]
+    assert rows == ["€69.90", "€79.90"]
     svg = re.findall(r"<svg[^>]*role=\"img\".*?</svg>", page, re.DOTALL)
     assert len(svg) == 1
     assert "style" not in svg[0]

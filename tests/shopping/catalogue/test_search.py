@@ -13,7 +13,7 @@ from django.test import Client
 
 from dealsite.data.catalogue import drafts
 from dealsite.web import page_cache
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal, make_draft
+from tests.builders import DAY, EDITOR, HOUR, NOW, STATED, make_brand, make_content, make_deal, make_draft
 
 pytestmark = pytest.mark.usefixtures("shop")
 QUICK = {"HX-Request": "true", "HX-Target": "quick-header"}
@@ -32,7 +32,7 @@ def get(client: Client, headers: dict[str, str] | None = None, **asked: str) -> 
 
 @pytest.fixture
 def lamps(shop: None, search_index) -> None:
-    make_deal(title="Brass lamp", price=Decimal(40), was_price=Decimal(80), live_at=NOW - 3 * HOUR)
+    make_deal(title="Brass lamp", price=Decimal(40), was_price=Decimal(80), **STATED, live_at=NOW - 3 * HOUR)
     make_deal(title="Steel lamp", price=Decimal(10), was_price=None, brand="Vela", category="home-furniture")
     make_deal(title="Old lamp", price=Decimal(5), was_price=None, expires_at=NOW - HOUR / 2)
     make_deal(title="Lamp to come", live_at=NOW + HOUR)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -11,17 +12,18 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets, known_by, prices
 from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.brands import get as get_brand
-from dealsite.data.catalogue.cards import renew_featured
+from dealsite.data.catalogue.cards import DealCard, renew_featured
 from dealsite.data.catalogue.content import DealContent, noted
 from dealsite.data.catalogue.deal.publishing import refuse_problems
 from dealsite.data.catalogue.deals import Deal, deal_write, get, stock_is
+from dealsite.data.catalogue.prices import Price
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Check, Update, Write, exists
+from dealsite.data.table.writes import Update, Write, exists
 
 END_PASSED = gettext_lazy(
     "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
@@ -69,42 +71,52 @@ def edit(
             raise StockChanged(deal.stock)
         content = replace(wanted, brand=brand.slug)
         content = replace(content, stock=deal.stock) if wanted.stock == counted else content
+        card, of_price = _priced(deal, content, brand, now)
+        writes = _edit_writes(deal, content, card, token, by, now, audit_context=audit_context)
         try:
-            table.transact(_edit_writes(deal, content, brand, token, by, now, audit_context=audit_context))
+            table.transact([*writes, *of_price, check_brand(brand)])
         except BrandChanged:
             brand = get_brand(brand.slug)
             raise VersionConflict() from None
-        return _edited(deal, content, brand, token, by, now)
+        return _edited(deal, content, card, token, by, now, has_prices=bool(of_price))
 
     return _until_written(deal, version, token, attempt)
 
 
-def _edited(deal: Deal, content: DealContent, brand: Brand, token: str, by: str, now: datetime) -> Deal:
+def _edited(
+    deal: Deal,
+    content: DealContent,
+    card: DealCard,
+    token: str,
+    by: str,
+    now: datetime,
+    *,
+    has_prices: bool = False,
+) -> Deal:
     """Return what an edit has made of a deal, without reading it again."""
     return replace(
         deal,
         content=content,
-        card=content.card(deal.id, brand.name, now),
+        card=card,
         version=deal.version + 1,
         writes=deal.writes + 1,
         updated_at=now,
         updated_by=by,
         last_edit=token,
-        has_prices=deal.has_prices or _is_repriced(deal, content),
+        has_prices=deal.has_prices or has_prices,
     )
 
 
 def _edit_writes(
     deal: Deal,
     content: DealContent,
-    brand: Brand,
+    card: DealCard,
     token: str,
     by: str,
     now: datetime,
     what: str = "changed",
     audit_context: AuditContext = NO_CONTEXT,
 ) -> list[Write]:
-    card = content.card(deal.id, brand.name, now)
     old, new = (deal.content.brand, deal.content.category), (content.brand, content.category)
     changes = {
         "card": card.as_item(),
@@ -114,15 +126,12 @@ def _edit_writes(
         "last_edit": token,
         "updated_at": iso(now),
         "updated_by": by,
+        **({"has_prices": True} if _has_other_price(deal, content) else {}),
         **(keys.feed_rows(deal.id, *new) if old != new else {}),
     }
     writes: list[Write] = [deal_write(deal, changes), *buckets.move(deal.id, old, new)]
     writes += _offer_writes(deal, content)
     writes += versions.keep_writes(deal.history_id, as_version(deal))
-    if changed := _price_writes(deal, content, now):
-        writes += changed
-        changes["has_prices"] = True
-    writes.append(check_brand(brand))
     note = audit_context.note
     writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
     if content.link != deal.content.link:
@@ -137,18 +146,29 @@ def as_version(deal: Deal) -> Version:
     return Version(deal.version, deal.content, deal.card.brand_name, deal.updated_at, deal.updated_by)
 
 
-def _is_repriced(deal: Deal, content: DealContent) -> bool:
-    return (content.price, content.was_price) != (deal.content.price, deal.content.was_price)
+def _has_other_price(deal: Deal, content: DealContent) -> bool:
+    return (content.price, content.seller) != (deal.content.price, deal.content.seller)
 
 
-def _price_writes(deal: Deal, content: DealContent, now: datetime) -> list[Write]:
-    """Return what keeps a new price, if it is one; a deal of before prices were kept gets the one it had, too."""
-    if not _is_repriced(deal, content):
-        return []
+def _priced(deal: Deal, content: DealContent, brand: Brand, now: datetime) -> tuple[DealCard, list[Write]]:
+    """Return the card that a deal gets, and what keeps its price if that is another, or another's.
+
+    A deal of before prices were kept gets the one it had, too. 1 query if its price changes, or what that is
+    compared with.
+    """
+    card, was = content.card(deal.id, brand.name, now), deal.content
+    is_other = _has_other_price(deal, content)
+    if not is_other and (content.was_price, content.low_seen_on) == (was.was_price, was.low_seen_on):
+        return replace(card, low=deal.card.low, raised_from=deal.card.raised_from), []
     if not deal.card.is_visible(now):  # nobody was ever offered the one before
-        return [prices.first_write(deal.id, content)]
-    earlier = [] if deal.has_prices else [prices.first_write(deal.id, deal.content)]
-    return [*earlier, prices.change_write(deal.id, content, deal.version + 1, now=now)]
+        return card, [prices.first_write(deal.id, content)] if is_other else []
+    history = prices.of_deal(deal.id) or [Price(deal.live_at, was.price or Decimal(0))]
+    if not is_other or content.price is None:
+        return prices.compared(card, history), []
+    new_seller = content.seller != was.seller
+    change = prices.change_write(deal.id, content, deal.version + 1, now=now, new_seller=new_seller)
+    earlier = [] if deal.has_prices else [prices.first_write(deal.id, was)]
+    return prices.compared(card, [*history, Price(now, content.price, new_seller)]), [*earlier, change]
 
 
 def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
@@ -182,7 +202,7 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
     return [Update(key=keys.offer(deal.id), set=changes, remove=gone, when=conditions, otherwise=changed)]
 
 
-@access_pattern("revert a deal", "1 get + 1 transaction")
+@access_pattern("revert a deal", "1 get + 1 query + 1 transaction")
 def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
     """Give a deal the content of a version; `version` is the one that the editor saw.
 
@@ -220,9 +240,9 @@ def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContex
             return deal
         content = replace(deal.content, expires_at=now)
         brand = Brand(deal.card.brand, deal.card.brand_name)
-        edits = _edit_writes(deal, content, brand, token, by, now, "ended", AuditContext(audit_context.note))
-        table.transact([*(w for w in edits if not isinstance(w, Check)), *audit_context.writes])
-        return _edited(deal, content, brand, token, by, now)
+        card, _of_price = _priced(deal, content, brand, now)
+        table.transact(_edit_writes(deal, content, card, token, by, now, "ended", audit_context))
+        return _edited(deal, content, card, token, by, now)
 
     return _until_written(deal, deal.version, token, attempt)
 
