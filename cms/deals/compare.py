@@ -17,6 +17,7 @@ LABELS: dict[str, str | Promise] = {
     "price": _("Price"),
     "was_price": _("Was-price"),
     "voucher_code": _("Voucher code"),
+    "article_number": _("Article number"),
     "link": _("Link"),
     "description": _("Description"),
     "picture": _("Picture"),

@@ -132,7 +132,7 @@ ENTITIES: tuple[Entity, ...] = (
         "Deal",
         "deals",
         by_id,
-        "id title brand brand_name category price was_price voucher_code live_at:time "
+        "id title brand brand_name category price was_price voucher_code article_number live_at:time "
         "expires_at sold_out featured_on link description version created_at "
         "created_by updated_at updated_by",
         live_at=by_id,
@@ -151,7 +151,7 @@ ENTITIES: tuple[Entity, ...] = (
         "Draft",
         "drafts",
         by_id,
-        "id title brand brand_name category price was_price voucher_code expires_at link "
+        "id title brand brand_name category price was_price voucher_code article_number expires_at link "
         "description stock version published_as created_by updated_at updated_by",
     ),
     _entity(

@@ -14,6 +14,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.attributes import CENT, WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import (
     ALT_CHARACTERS,
+    ARTICLE_NUMBER_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     MAX_PRICE,
     MAX_STOCK,
@@ -41,6 +42,7 @@ class DealContent:
     price: Decimal | None = None
     was_price: Decimal | None = None
     voucher_code: str = ""
+    article_number: str = ""
     link: str = ""
     description: str = ""
     picture: Picture | None = None
@@ -55,7 +57,10 @@ class DealContent:
         )
 
 
-SHOWN = ("title", "brand", "category", "price", "was_price", "voucher_code", "picture", "expires_at")
+SHOWN = (
+    *("title", "brand", "category", "price", "was_price", "voucher_code", "article_number", "picture"),
+    "expires_at",
+)
 
 
 def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
@@ -142,6 +147,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
         ("description", DESCRIPTION_CHARACTERS),
         ("link", LINK_CHARACTERS),
         ("voucher_code", VOUCHER_CODE_CHARACTERS),
+        ("article_number", ARTICLE_NUMBER_CHARACTERS),
     ):
         text = getattr(content, name)
         if len(text) > most:

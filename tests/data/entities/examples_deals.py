@@ -26,6 +26,7 @@ CARD: dict[str, Any] = {
     "was_price": 119,
     "picture": PICTURE,
     "voucher_code": "KEYS10",
+    "article_number": "MK-87/b",
     "expires_at": ENDS,
     "sold_out": True,
 }
