@@ -19,6 +19,7 @@ LABELS: dict[str, str | Promise] = {
     "low_seen_at": _("Seen where"),
     "low_seen_on": _("Seen on"),
     "voucher_code": _("Voucher code"),
+    "article_number": _("Article number"),
     "link": _("Link"),
     "description": _("Description"),
     "picture": _("Picture"),

@@ -33,6 +33,7 @@ FIELDS = {
     "was_price": _("RRP"),
     "currency": _("Currency"),
     "voucher_code": _("Voucher code"),
+    "article_number": _("Article number"),
     "url": _("Link to the shop"),
     "image_url": _("Address of a picture"),
     "description": _("Description"),
@@ -141,7 +142,7 @@ class LayoutForm(forms.Form):
             ("", _("is left as it is")),
         ],
         widget=forms.RadioSelect,
-        help_text=_("It is known by its id or its link. What would change is shown before."),
+        help_text=_("It is known by its id, link or article number. What would change is shown before."),
     )
     decimal = forms.ChoiceField(
         label=_("Amounts"),
@@ -225,7 +226,8 @@ class LayoutForm(forms.Form):
                 self.add_error(f"column_{number}", _("This is another column already."))
             elif field:
                 chosen[field] = number
-        if "id" in chosen:  # rows may mean what is there, and need nothing else then
+        changes_by_number = cleaned.get("update") and "article_number" in chosen
+        if "id" in chosen or changes_by_number:  # rows may mean what is there, and need nothing else then
             return cleaned
         is_draft = cleaned.get("become") == "drafts"  # which may lack the rest
         for field in ("title", "price") if is_draft else NEEDED:

@@ -48,6 +48,7 @@ FIELDS = {
     "expires_at": _("end"),
     "description": _("description"),
     "voucher_code": _("voucher code"),
+    "article_number": _("article number"),
     "stock": _("stock"),
 }
 

@@ -30,6 +30,7 @@ COLUMNS = {
     "live": _("Live"),
     "changed": _("Changed"),
     "voucher": _("Voucher"),
+    "article_number": _("Article number"),
     "id": _("Id"),
 }
 USUAL = (

@@ -31,6 +31,7 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.entities.deals import (
+    ARTICLE_NUMBER_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     MAX_STOCK,
     NAME_CHARACTERS,
@@ -59,6 +60,7 @@ def typed_deal(content: DealContent, brand_name: str) -> Typed:
         "low_seen_at": content.low_seen_at,
         "low_seen_on": content.low_seen_on.isoformat() if content.low_seen_on else "",
         "voucher_code": content.voucher_code,
+        "article_number": content.article_number,
         "link": content.link,
         "description": content.description,
         "picture_kept": keep(content.picture),
@@ -117,6 +119,12 @@ class DealForm(EditForm):
         required=False,
         max_length=VOUCHER_CODE_CHARACTERS,
         help_text=_("What shoppers enter at the shop."),
+    )
+    article_number = CleanTextField(
+        label=_("Article number"),
+        required=False,
+        max_length=ARTICLE_NUMBER_CHARACTERS,
+        help_text=_("The shop's or supplier's; imports find the deal by it."),
     )
     link = LinkField(
         label=_("Link"),
@@ -201,6 +209,7 @@ class DealForm(EditForm):
             low_seen_at=cleaned.get("low_seen_at", ""),
             low_seen_on=cleaned.get("low_seen_on"),
             voucher_code=cleaned.get("voucher_code", ""),
+            article_number=cleaned.get("article_number", ""),
             link=cleaned.get("link", ""),
             description=cleaned.get("description", "").replace("\r\n", "\n"),
             picture=self.picture,

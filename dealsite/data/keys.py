@@ -31,7 +31,9 @@ draft = key("DRAFT#{draft:ulid}", "DRAFT#{draft}")
 presence = key("{kind:deal|draft}#{target:ulid}", "PRESENCE#{username}", "who has its form open")
 version = key("VERSIONS#{history:ulid}", "{number:08d}", "what a deal or draft was before a change")
 changes = key("VERSIONS#{history:ulid}", "CHANGES", "what a deal is to become and shoppers do not see yet")
-deal_by = key("DEALBY#{hash of name}", "{target:ulid}", "deals and drafts that have had a link")
+deal_by = key(
+    "DEALBY#{hash of name}", "{target:ulid}", "deals and drafts that have had a link or article number"
+)
 trash = key("{kind:deal|draft}#{target:ulid}", "TRASH", "what was deleted stands where it stood")
 
 BY_DEAL, BY_END, BY_DRAFT = "DEAL#{deal:ulid}", "{end:time?}#{deal:ulid}", "DRAFT#{draft:ulid}"

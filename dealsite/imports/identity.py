@@ -1,19 +1,23 @@
-"""Which deal or draft that is there a row means: the one with its id, else the one with its link.
+"""Which deal or draft that is there a row means: the one with its id, else its link, else its shop's article number.
 
-Where a link stands for many, the title tells; a time of upload never does.
+Where a link stands for many, the title tells; a time of upload never does. A number means one of the same shop, or of
+the same brand where the row has no link.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from dealsite.data.catalogue import drafts, known_by
+from django.utils.translation import gettext as _
+
+from dealsite.data.catalogue import brands, drafts, known_by
+from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.bulk_change import applying
 from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.ids import time_of
-from dealsite.imports.rows import NewDeal
+from dealsite.imports.rows import NewDeal, shown
 
 There = Deal | Draft
 
@@ -51,13 +55,16 @@ class Identities:
     now: datetime
 
     def __post_init__(self) -> None:
-        self._meant: dict[str, str] = {}  # id -> the title of the row that means it by its link
+        self._meant: dict[str, str] = {}  # id -> the title of the row that means it by its link or number
         self._in_file: set[object] = set()  # ids, or links, titles and times, of the rows that are new
 
-    def find(self, rows: Collection[NewDeal]) -> dict[int, There | None]:
-        """Return by line what rows mean that is there, and None for those that repeat a new one; new ones are left out.
+    def find(self, rows: Collection[NewDeal]) -> tuple[dict[int, There | None], dict[int, str]]:
+        """Return by line what rows mean, and why that is unclear.
 
-        Requests: those of `read` for their ids; for those that are not found a query for each link, and `read` again.
+        That is what is there, and None for those that repeat a new one; new ones are left out.
+
+        Requests: those of `read` for their ids; for those that are not found a query for each link, and `read` again;
+        then the same for each article number, and those of `brands.named_by` twice for rows without a link.
         """
         by_id = self.read({one for row in rows for one in (row.id, row.named) if one})
         found: dict[int, There | None] = {}
@@ -66,31 +73,54 @@ class Identities:
                 found[row.line] = there
         left = [row for row in rows if row.line not in found and row.content.link]
         links = {row.line: known_by.same_link(row.content.link) for row in left}
-        linked = self._with_links(set(links.values()))
+        linked = self._with_names(set(links.values()))
         for fits in (self._has_title, self._has_only_link):
             for row in left:
                 if row.line not in found and (one := fits(row, links[row.line], linked[links[row.line]])):
                     found[row.line] = one
                     self._meant[one.id] = row.content.title
+        unclear = self._find_by_number([row for row in rows if row.line not in found], found)
         for row in rows:
             own = {row.id, (links.get(row.line, row.id), _same(row.content.title), time_of(row.id))}
             if row.line not in found and not self._in_file.isdisjoint(own):
                 found[row.line] = None
-            elif row.line not in found and not row.lacks:
+            elif row.line not in found and row.line not in unclear and not row.lacks:
                 self._in_file |= own
-        return found
+        return found, unclear
 
-    def _with_links(self, links: Collection[str]) -> dict[str, list[There]]:
-        known = known_by.all_known_by(links)
+    def _with_names(self, names: Collection[str]) -> dict[str, list[There]]:
+        """Return what has some links and article numbers now."""
+        known = known_by.all_known_by(names)
         there = self.read({target for some in known.values() for target in some})
-        return {
-            link: [
-                there[target]
-                for target in some
-                if target in there and known_by.same_link(there[target].content.link) == link
+        found = {
+            name: {one.id: one for target in some if (one := there.get(target)) and name in _names_of(one)}
+            for name, some in known.items()
+        }  # a draft that was published is there twice
+        return {name: list(some.values()) for name, some in found.items()}
+
+    def _find_by_number(self, rows: list[NewDeal], found: dict[int, There | None]) -> dict[int, str]:
+        """Find what rows mean by their article numbers; return by line why that is unclear."""
+        numbers = {row.line: known_by.same_number(row.content.article_number) for row in rows}
+        numbered = self._with_names({*numbers.values()} - {""})
+        unlinked = [row for row in rows if numbered.get(numbers[row.line]) and not row.content.link]
+        slugs = {one.content.brand for row in unlinked for one in (row, *numbered[numbers[row.line]])} - {""}
+        named = {slug: brand.slug for slug, brand in brands.named_by(slugs).items()} if slugs else {}
+        unclear = {}
+        for row in rows:
+            there = [
+                one
+                for one in numbered.get(numbers[row.line], ())
+                if not self._is_own(one) and _are_of_one_shop(row.content, one.content, named)
             ]
-            for link, some in known.items()
-        }
+            if len(there) > 1:
+                words = {"count": len(there), "number": shown(row.content.article_number)}
+                sentence = _(
+                    "%(count)s deals have the article number %(number)s. Say by id or link which is meant."
+                )
+                unclear[row.line] = sentence % words
+            elif there and self._meant.setdefault(there[0].id, row.content.title) == row.content.title:
+                found[row.line] = there[0]
+        return unclear
 
     def _has_title(self, row: NewDeal, link: str, there: list[There]) -> There | None:
         fitting = (one for one in there if _same(one.content.title) == _same(row.content.title))
@@ -105,6 +135,18 @@ class Identities:
 
     def _is_own(self, one: There) -> bool:
         return stored_at(one) == self.now
+
+
+def _names_of(one: There) -> list[str]:
+    return known_by.names_of(one.content.link, one.content.article_number)
+
+
+def _are_of_one_shop(row: DealContent, there: DealContent, named: Mapping[str, str]) -> bool:
+    """Tell whether a row's link leads to the shop of one that is there, or its brand is the same if it has none."""
+    of_row, of_there = (
+        (known_by.shop_of(one.link) if row.link else named.get(one.brand, "")) for one in (row, there)
+    )
+    return bool(of_row) and of_row == of_there
 
 
 def _same(title: str) -> str:

@@ -34,6 +34,9 @@ NAMES = {
     "currency": "currency currency-code price-currency wahrung waehrung",
     "voucher_code": "voucher-code voucher coupon coupon-code promo-code code gutschein gutscheincode "
     "gutschein-code rabattcode",
+    "article_number": "article-number article-no item-number item-no sku mpn part-number product-number "
+    "supplier-number supplier-sku manufacturer-part-number artikelnummer artikelnr artikel-nr artikel-nummer "
+    "art-nr artnr bestellnummer bestell-nr herstellernummer hersteller-artikelnummer produktnummer lieferantennummer",
     "url": "url link product-url product-link deep-link deeplink shop-url shop-link web-address produkt-url "
     "produktlink adresse webadresse internetadresse artikel-url",
     "image_url": "image-url image image-link picture picture-url photo bild bild-url bildlink bildadresse foto",

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, drafts, renditions
+from dealsite.data.catalogue import brands, drafts, known_by, renditions
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import in_words
@@ -65,7 +65,8 @@ def _actions_of_deals(batch: list[NewDeal]) -> int:
     """Return at most how many actions a transaction of some deals has."""
     days = {time_of(new.id).date() for new in batch}
     return (
-        4 * len(batch)  # deal, offer, price, and what it is known by
+        3 * len(batch)  # deal, offer, price
+        + _names_of(batch)
         + 2 * len({new.content.brand for new in batch})  # its name is checked, its counters change
         + len({new.content.category for new in batch})
         + len(days)
@@ -74,11 +75,16 @@ def _actions_of_deals(batch: list[NewDeal]) -> int:
     )
 
 
+def _names_of(batch: list[NewDeal]) -> int:
+    """Return how many items some deals are known by."""
+    return sum(len(known_by.names_of(new.content.link, new.content.article_number)) for new in batch)
+
+
 DEALS = Target(deals_there, lambda new, **options: publishing.publish_many(new, **options), _actions_of_deals)
 DRAFTS = Target(
     drafts_there,
     lambda new, **options: drafts.create_many(new, **options),
-    lambda batch: 2 * len(batch) + len({new.content.brand for new in batch}) + 1,
+    lambda batch: len(batch) + _names_of(batch) + len({new.content.brand for new in batch}) + 1,
 )
 
 
@@ -123,7 +129,7 @@ class Import:
 
         Running it again imports what is still missing: deals that are there are skipped. Requests: for each 1,000 rows
         10 batch gets for the deals and some for their brands, a query for the link of each row whose id is not
-        there; a transaction for some 20 deals.
+        there, another for its article number if that is not found; a transaction for some 20 deals.
         """
         window: list[Result] = []
         for result in results:
@@ -141,9 +147,12 @@ class Import:
             for one in window
             if isinstance(one, NewDeal) and (one.line > self.done or one.lacks or self.updating)
         ]
-        there = self._identities.find(rows)
+        there, unclear = self._identities.find(rows)
+        for row in rows:
+            if row.line in unclear and row.line > self.done:
+                self._reject_all([row], unclear[row.line])
         self._prepare_changes([row for row in rows if there.get(row.line)], there)
-        wanted = self._wanted(window, there)
+        wanted = self._wanted([one for one in window if one.line not in unclear], there)
         left = [row for row in rows if row.line > self.done]
         if left and self.resumed:
             self._find_own_brands(left)

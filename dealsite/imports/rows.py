@@ -168,6 +168,7 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         price=price,
         was_price=was_price,
         voucher_code=clean_text(values["voucher_code"]).strip(),
+        article_number=values["article_number"],
         link=values["url"],
         description=clean_text(to_markdown(values["description"])).strip(),
         stock=values["stock"],
@@ -187,7 +188,7 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         yield remark("title", reason, title, refused=False)
     yield NewDeal(
         line,
-        deal_id(content.link, title, live_at or layout.moment),
+        deal_id(content.link or content.article_number, title, live_at or layout.moment),
         content,
         brand_name,
         values["image_url"],
@@ -254,7 +255,7 @@ def _as_it_is(layout: Layout, field: str, text: str) -> str:
 
 READ: dict[str, Callable[[Layout, str, str], Any]] = {
     "id": _id,
-    "title": lambda layout, field, text: as_typed(text),
+    **dict.fromkeys(("title", "article_number"), lambda layout, field, text: as_typed(text)),
     "brand": _brand,
     "category": _category,
     "currency": lambda layout, field, text: cells.currency(text) if text else "",

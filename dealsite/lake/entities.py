@@ -133,7 +133,7 @@ ENTITIES: tuple[Entity, ...] = (
         "deals",
         by_id,
         "id title brand brand_name category price was_price low low_seen_at low_seen_on raised_from voucher_code "
-        "live_at:time expires_at sold_out featured_on link description version created_at "
+        "article_number live_at:time expires_at sold_out featured_on link description version created_at "
         "created_by updated_at updated_by",
         live_at=by_id,
         with_people=True,
@@ -151,8 +151,8 @@ ENTITIES: tuple[Entity, ...] = (
         "Draft",
         "drafts",
         by_id,
-        "id title brand brand_name category price was_price low_seen_at low_seen_on voucher_code expires_at link "
-        "description stock version published_as created_by updated_at updated_by",
+        "id title brand brand_name category price was_price low_seen_at low_seen_on voucher_code article_number "
+        "expires_at link description stock version published_as created_by updated_at updated_by",
     ),
     _entity(
         "Brand",

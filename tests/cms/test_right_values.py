@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from cms.lists import list_address
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deal_lists, deals, drafts, featured
 from dealsite.data.catalogue.deal_lists import DealFilter
@@ -396,8 +397,11 @@ def test_a_file_means_what_it_says(sign_in, subtests):
 def test_the_same_file_again_is_there_already_also_what_the_list_exported(editor):
     """A4, A5: a deal is known by its link and its id, whenever it was uploaded."""
     make_category("home-furniture")
-    lines = ["Title,Brand,Category,Price,Was-price,Url"]
-    lines += [f"Dupp lamp {n},Nordlicht,home-furniture,1{n},15,https://shop.example/dupp{n}" for n in (2, 3)]
+    lines = ["Title,Brand,Category,Price,Was-price,Url,SKU"]
+    lines += [
+        f"Dupp lamp {n},Nordlicht,home-furniture,1{n},15,https://shop.example/dupp{n},D {n}" for n in (2, 3)
+    ]
+    names = ",".join(list_address.COLUMNS)
     exported = None
     for totals in ((2, 0), (0, 2), (0, 2)):
         content = exported or "\n".join(lines)
@@ -409,5 +413,7 @@ def test_the_same_file_again_is_there_already_also_what_the_list_exported(editor
             go(editor, address)
             work()
         if totals[1]:
-            answer = editor.post(reverse("cms_export_list"), {"address": "/cms/deals/", "token": make_id()})
+            answer = editor.post(
+                reverse("cms_export_list"), {"address": f"/cms/deals/?columns={names}", "token": make_id()}
+            )
             exported = b"".join(answer.streaming_content)

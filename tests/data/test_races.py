@@ -8,7 +8,16 @@ from functools import partial
 
 import pytest
 
-from dealsite.data.catalogue import brand_renames, brands, categories, deals, drafts, featured, feeds
+from dealsite.data.catalogue import (
+    brand_renames,
+    brands,
+    categories,
+    deals,
+    drafts,
+    featured,
+    feeds,
+    known_by,
+)
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.commerce.payment import payment_actions
@@ -107,6 +116,17 @@ def test_one_of_two_editors_of_a_deal_is_shown_the_others_work():
     (winner,) = [result for result in results if isinstance(result, deals.Deal)]
     assert deals.get(deal.id) == winner
     assert {result.current for result in results if isinstance(result, errors.VersionConflict)} == {winner}
+
+
+def test_an_article_number_finds_each_of_those_that_take_it_at_once():
+    deal, others = make_deal(), [make_deal() for _ in range(3)]
+    results = at_once([partial(edit, deal, article_number=f"B{n}") for n in range(3)])
+    results += at_once([partial(edit, other, article_number="X") for other in others])
+    assert errors_of(results) == [errors.VersionConflict] * 2
+    number = deals.get(deal.id).content.article_number
+    assert known_by.known_by(known_by.same_number(number)) == [deal.id]
+    assert set(known_by.known_by(known_by.same_number("x"))) == {other.id for other in others}
+    assert checks.find(retired=True) == []
 
 
 def test_a_deal_edited_while_it_is_featured_has_one_card_everywhere():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from dealsite.data.catalogue.deal import deleting
-from dealsite.imports.publishing import DRAFTS
-from tests.builders import EDITOR, NOW, make_category, make_deal, make_draft
+from dealsite.data import table
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.imports.publishing import DEALS, DRAFTS
+from tests.builders import EDITOR, NOW, make_brand, make_category, make_deal, make_draft
 from tests.imports.builders import as_csv, make_row, run_import, write_csv
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -21,7 +25,7 @@ def again(folder, *rows, columns=None, **options):
     make_category("home-furniture")
     made = [make_row(n, published_at="2026-11-21T12:05:00Z") | row for n, row in enumerate(rows)]
     content = as_csv(made, columns) if columns else as_csv(made)
-    totals, remarks, _ = run_import(write_csv(folder, content), now=LATER, **options)
+    totals, remarks, _ = run_import(write_csv(folder, content), **{"now": LATER} | options)
     assert totals.refused == len({remark.line for remark in remarks if remark.refused})
     return totals.imported, totals.there, totals.refused
 
@@ -72,6 +76,125 @@ def test_drafts_are_found_where_rows_become_drafts(tmp_path):
     assert again(tmp_path, row, target=DRAFTS) == (0, 1, 0)
     assert again(tmp_path, row) == (1, 0, 0)
     assert again(tmp_path, row, target=DRAFTS) == (0, 1, 0)
+
+
+BY_NUMBER = [  # what is there: (article number, link, brand); the row; what becomes of it: new, there, refused
+    ("moved", [("B-1", LINK, "A")], {"article_number": "b-1 "}, (0, 1, 0)),
+    (
+        "moved, www. and http",
+        [("B-1", "http://www.shop.example/x", "A")],
+        {"article_number": "B-1"},
+        (0, 1, 0),
+    ),
+    ("another brand of this shop", [("B-1", LINK, "Z")], {"article_number": "B-1"}, (0, 1, 0)),
+    ("another shop", [("B-1", "https://m.shop.example/lamp", "A")], {"article_number": "B-1"}, (1, 0, 0)),
+    ("another port", [("B-1", "https://shop.example:8443/", "A")], {"article_number": "B-1"}, (1, 0, 0)),
+    ("another number", [("B-01", LINK, "A"), ("", LINK, "A")], {"article_number": "B-1"}, (1, 0, 0)),
+    ("none", [("-", LINK, "A"), ("", LINK, "A")], {"article_number": "-"}, (1, 0, 0)),
+    (
+        "no link",
+        [("B-1", "https://a.example/", "A"), ("B-1", LINK, "Z")],
+        {"article_number": "B-1", "url": ""},
+        (0, 1, 0),
+    ),
+    ("no link, other brand", [("B-1", LINK, "Z")], {"article_number": "B-1", "url": ""}, (0, 0, 1)),
+    ("no link, no brand", [("B-1", LINK, "A")], {"article_number": "B-1", "url": "", "brand": ""}, (0, 0, 1)),
+    ("no usable link", [("B-1", LINK, "A")], {"article_number": "B-1", "url": "a..b"}, (0, 0, 1)),
+    ("two", [("B-1", LINK, "A"), ("b-1", f"{LINK}/2", "A")], {"article_number": "B-1"}, (0, 0, 1)),
+    (
+        "two, one elsewhere",
+        [("B-1", LINK, "A"), ("B-1", "https://a.example/", "A")],
+        {"article_number": "B-1"},
+        (0, 1, 0),
+    ),
+    (
+        "its link first",
+        [("B-1", LINK, "A"), ("B-2", f"{LINK}/2", "A")],
+        {"article_number": "B-1", "url": f"{LINK}/2"},
+        (0, 1, 0),
+    ),
+    (
+        "two, and its link",
+        [("B-1", LINK, "A"), ("B-1", f"{LINK}/2", "A")],
+        {"article_number": "B-1", "url": LINK},
+        (0, 1, 0),
+    ),
+]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize(
+    ("there", "row", "right"), [case[1:] for case in BY_NUMBER], ids=[case[0] for case in BY_NUMBER]
+)
+def test_a_row_means_the_only_deal_of_its_shop_with_its_article_number(tmp_path, there, row, right, dry_run):
+    for n, (number, link, brand) in enumerate(there):
+        make_deal(title=f"Was {n}", article_number=number, link=link, brand=brand)
+    row = {"title": "New", "brand": "A", "url": "https://shop.example/new"} | row
+    assert again(tmp_path, row, dry_run=dry_run) == right
+
+
+def test_a_refused_row_says_which_number_stands_for_several(tmp_path):
+    make_category("home-furniture")
+    for n in range(3):
+        make_deal(title=f"Was {n}", article_number="B-1", link=f"{LINK}/{n}")
+    made = [make_row(1, article_number="b-1"), make_row(2, article_number="B-2"), make_row(1)]
+    totals, remarks, steps = run_import(write_csv(tmp_path, made), now=LATER)
+    assert (totals.imported, totals.refused, steps) == (2, 1, 3)
+    assert [(one.line, one.reason) for one in remarks] == [
+        (2, "3 deals have the article number b-1. Say by id or link which is meant.")
+    ]
+
+
+@pytest.mark.parametrize("window", [1, 100])
+@pytest.mark.parametrize("target", [DEALS, DRAFTS], ids=["deals", "drafts"])
+def test_rows_of_one_article_number_are_new_once(tmp_path, window, target):
+    rows = [{"article_number": "B-1", "url": f"{LINK}/{n}", "title": f"Lamp {n}"} for n in range(3)]
+    assert again(tmp_path, *rows[:2], window=window, target=target) == (2, 0, 0)  # variants
+    assert again(tmp_path, *rows[:2], window=window, target=target) == (0, 2, 0)
+    assert again(tmp_path, rows[2], window=window, target=target, now=NOW) == (0, 0, 1)
+
+
+def test_a_number_that_is_no_longer_the_deals_or_stands_for_two_in_this_file_means_nothing(tmp_path):
+    deal = make_deal(title="Lamp", link=LINK, article_number="B-1")
+    row = {"article_number": "B-1", "title": "Lamp 2", "url": f"{LINK}/2"}
+    assert again(tmp_path, {"title": "Lamp", "url": LINK}, row, dry_run=True) == (1, 1, 0)
+    assert again(tmp_path, row, row | {"title": "Lamp 3", "url": f"{LINK}/3"}, dry_run=True) == (1, 1, 0)
+    new = replace(deal.content, article_number="B-2")
+    editing.edit(deal, new, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+    assert again(tmp_path, row, dry_run=True) == (1, 0, 0)
+
+
+def test_what_has_neither_link_nor_brand_is_of_no_shop(tmp_path):
+    make_draft(title="Lamp", article_number="B-1")
+    row = {"article_number": "B-1", "url": "", "brand": ""}
+    assert again(tmp_path, row, target=DRAFTS) == (0, 0, 1)
+
+
+def test_a_draft_that_was_published_is_found_once(tmp_path):
+    draft = make_draft(title="Lamp", link=LINK, article_number="B-1", brand="Lampadine")
+    make_deal(title="Lamp", link=LINK, article_number="B-1", brand="Lampadine", draft=draft)
+    for row in ({"url": LINK, "title": "Other"}, {"article_number": "B-1", "url": f"{LINK}/new"}):
+        assert again(tmp_path, row, target=DRAFTS) == (0, 1, 0)
+
+
+def test_a_merged_brand_is_the_same_brand(tmp_path):
+    make_deal(article_number="B-1", link=LINK, brand="Lampadine")
+    make_brand("Vela", also=["Luce"])
+    make_deal(article_number="B-2", link=LINK, brand="Vela")
+    row = {"article_number": "B-2", "url": "", "brand": "Luce"}
+    assert again(tmp_path, row, dry_run=True) == (0, 1, 0)
+
+
+def test_a_file_without_article_numbers_costs_no_more_and_one_with_some_a_query_each(tmp_path):
+    make_category("home-furniture")
+    costs = []
+    for number in ("", "B-1"):
+        path = write_csv(tmp_path, [make_row(n, article_number=number and f"{number}{n}") for n in range(5)])
+        with table.metered() as meter:
+            run_import(path, dry_run=True)
+        costs.append(Counter(operation for operation, _ in meter.log))
+    assert costs[0]["Query"] == 5
+    assert costs[1] - costs[0] == {"Query": 5}
 
 
 def test_a_deal_that_was_deleted_is_not_meant(tmp_path):

@@ -117,7 +117,7 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
             f"Lamps,12.50,Shop,3,Lamps,1,,"
             "EUR,,4.95,https://shop.example/brass-lamp,en,,EUR12.50,1,Nordlicht,20.00,5,",
         ],
-        {2: {"link": "https://www.awin1.com/pclick.php?p=1&a=2&m=3", "stock": 5}},
+        {2: {"link": "https://www.awin1.com/pclick.php?p=1&a=2&m=3", "stock": 5, "article_number": "1"}},
     ),
 }
 
@@ -143,6 +143,7 @@ def test_a_known_file_gives_deals_without_a_choice(name, whole_table):
             "was_price": "20.00",
             "brand": "nordlicht",
             "description": TEXT,
+            "article_number": "B1",
         }
         wanted = {field: str(value) for field, value in (usual | right[line]).items()}
         as_read = {field: content[field] for field in wanted}

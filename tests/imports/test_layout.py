@@ -156,6 +156,8 @@ def test_columns_are_guessed_by_their_titles(subtests):
         (["Sale price", "Price", "RRP"], ["price", "", "was_price"]),
         (["price_eur", "Start [UTC]", "ends_gmt"], ["price", "published_at", "expires_at"]),
         (["Stückzahl", "Gutscheincode", "Veröffentlicht am"], ["stock", "voucher_code", "published_at"]),
+        (["SKU", "Art.-Nr.", "Artikel"], ["article_number", "", "title"]),
+        (["Artikel-Nr.", "Artikelname"], ["article_number", "title"]),
         (["published_at (Europe/Berlin)", "Price (EUR)"], ["published_at", "price"]),
         (["", "?", "👩"], ["", "", ""]),
     ]:

@@ -98,11 +98,13 @@ def test_a_row_with_two_faults_counts_once(tmp_path):
     assert (totals.refused, len(remarks)) == (1, 2)
 
 
-def test_several_deals_share_a_transaction(tmp_path):
-    path = write_csv(tmp_path, [make_row(n) for n in range(90)])
+@pytest.mark.parametrize(("number", "batches"), [("", 4), ("B", 5)])
+def test_several_deals_share_a_transaction(tmp_path, number, batches):
+    path = write_csv(tmp_path, [make_row(n, article_number=number and f"B{n}") for n in range(90)])
     with table.metered() as meter:
         run_import(path)
-    assert transactions(meter) == 1 + 4  # the brand; 23 deals and one of each counter are about 99 actions
+    # The brand; 23 deals, or 18 with article numbers, and one of each counter are about 99 actions.
+    assert transactions(meter) == 1 + batches
 
 
 @pytest.mark.parametrize("spread", [1, 7, 40])

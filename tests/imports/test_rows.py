@@ -200,12 +200,15 @@ def test_a_file_is_the_same_however_it_was_saved(tmp_path, subtests):
 
 
 def test_a_row_with_too_many_cells_is_refused_and_one_with_few_lacks_them(tmp_path):
-    content = as_csv([make_row()]) + b"a,b\n" + b"x," * 14 + b"x\n"
+    content = as_csv([make_row()]) + b"a,b\n" + b"x," * len(FIELDS) + b"x\n"
     _, *few, many = check_file(write_csv(tmp_path, content))
     assert {(one.line, one.column) for one in few} == {
         (3, n) for n in ("category", "price", "url", "published_at")
     }
-    assert (many.line, many.reason) == (4, "The row has 15 cells, the header has 14.")
+    assert (many.line, many.reason) == (
+        4,
+        f"The row has {len(FIELDS) + 1} cells, the header has {len(FIELDS)}.",
+    )
 
 
 def test_the_line_is_that_where_the_row_begins(tmp_path):

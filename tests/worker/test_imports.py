@@ -486,6 +486,134 @@ def test_a_check_shows_what_would_change_field_by_field(private):
     assert len(table_of(import_id, running.CHANGES)) == 6
 
 
+BY_NUMBER = ("article_number", "price", "url", "title")
+
+
+@pytest.mark.parametrize(
+    ("update", "cells", "changed"),
+    [
+        ("", {}, {}),
+        ("prices", {"title": "Sofa"}, {"price": Decimal("25.00")}),
+        ("prices", {"price": "30.00", "article_number": "CH 0"}, {}),
+        (
+            "all",
+            {"price": "30.00", "url": "https://shop.example/chair/0", "article_number": "X1"},
+            {"article_number": "X1"},
+        ),
+        ("all", {"price": "", "article_number": "", "url": "https://shop.example/chair/0"}, {}),
+        (
+            "all",
+            {"url": "https://shop.example/moved", "article_number": "CH 0"},
+            {"price": Decimal("25.00"), "link": "https://shop.example/moved", "article_number": "CH 0"},
+        ),
+    ],
+)
+def test_a_row_changes_the_deal_with_its_article_number(update, cells, changed):
+    deal, _ = (
+        make_deal(
+            title=f"Chair {n}",
+            price=Decimal("30.00"),
+            link=f"https://{shop}.example/chair/{n}",
+            article_number="ch 0",
+            now=NOW - DAY,
+        )
+        for n, shop in enumerate(("shop", "other"))
+    )
+    row = {"article_number": "ＣＨ 0", "price": "25", "url": "https://shop.example/new"} | cells
+    import_id = upload_file(
+        [row], content=as_csv([row], BY_NUMBER), titles=BY_NUMBER, columns=BY_NUMBER, update=update
+    )
+    work(LATER)
+    shown = [one["name"] for change in imports.get(import_id).changes for one in change["fields"]]
+    assert set(shown) == changed.keys()
+    order(import_id)
+    work(LATER)
+    one = imports.get(import_id)
+    assert [one.totals[name] for name in ("changed", "there", "imported", "refused")] == [
+        *((1, 0) if changed else (0, 1)),
+        0,
+        0,
+    ]
+    assert deals.get(deal.id).content == replace(deal.content, **changed)
+    if changed:
+        assert undo(one).changed == 1
+        assert deals.get(deal.id).content == deal.content
+    assert checks.find(retired=True) == []
+
+
+def test_a_list_of_article_numbers_and_prices_changes_the_deals_of_its_brand_each_once():
+    for n, brand in enumerate(("Vela", "Vela", "Luce", "Vela")):
+        number = {3: "A1"}.get(n, f"A{n}")
+        make_deal(
+            price=Decimal(30),
+            was_price=None,
+            brand=brand,
+            article_number=number,
+            now=NOW - DAY,
+            link=f"https://{brand}.example/{n}",
+        )
+    made = [{"article_number": f"A{n}", "price": "25"} for n in (0, 1, 2, 9)] + [
+        {"article_number": "a0", "price": "9"}
+    ]
+    one = changing(made, columns=("article_number", "price"), update="prices", brand="Vela")
+    assert [one.totals[name] for name in ("changed", "there", "imported", "refused")] == [1, 0, 0, 4]
+    said = {remark["line"]: remark["reason"] for remark in one.remarks}
+    assert said[3] == "2 deals have the article number A1. Say by id or link which is meant."
+    assert said[6] == "An earlier row changes the same deal."
+    assert "Enter the link to the shop." in {
+        remark["reason"] for remark in one.remarks if remark["line"] == 4
+    }
+    assert table_of(one.id, running.REJECTED)[1][-1].startswith("2 deals have the article number A1.")
+
+
+def test_rows_without_links_are_told_apart_by_their_article_numbers():
+    made = [make_row(title="Lamp", url="", article_number=number) for number in ("1", "2", "", "")]
+    totals = []
+    for now in (NOW - DAY, NOW):
+        content = imported(made, drafts=True, now=now, moment=NOW).totals
+        totals.append([content[name] for name in ("imported", "there", "refused")])
+        made = [row | {"title": "Other"} for row in made[:2]]
+    assert totals == [[3, 1, 0], [0, 2, 0]]
+
+
+@at_any_request
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_changes_by_article_number_come_once_wherever_a_worker_ends(when, new_table, monkeypatch):
+    monkeypatch.setattr(running, "WINDOW", 2)
+    monkeypatch.setattr(running, "monotonic", lambda: 0.0)
+    for at in itertools.count(1):
+        new_table()
+        made = [
+            make_deal(
+                price=Decimal(30),
+                article_number=f"A{min(n, 4)}",
+                link=f"https://shop.example/{n}",
+                now=NOW - DAY,
+            )
+            for n in range(6)
+        ]
+        rows = [
+            {"article_number": f"A{n}", "price": "25", "url": f"https://shop.example/new{n}"}
+            for n in range(5)
+        ]
+        import_id = upload_file(
+            rows, content=as_csv(rows, BY_NUMBER), titles=BY_NUMBER, columns=BY_NUMBER, update="all"
+        )
+        work()
+        order(import_id)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work()
+        work(LATER)
+        one = imports.get(import_id)
+        assert [one.totals[name] for name in ("changed", "there", "imported", "refused")] == [4, 0, 0, 1]
+        assert [deals.get(deal.id).version for deal in made] == [2] * 4 + [1] * 2
+        assert len(table_of(import_id, running.REJECTED)) == 2
+        if not crasher.crashed:
+            break
+        assert at < 100
+    assert at > 10
+
+
 @pytest.mark.parametrize(
     ("update", "cells", "column", "reason"),
     [

@@ -75,6 +75,7 @@ class DealCard:
     raised_from: Decimal | None = None
     picture: Picture | None = None
     voucher_code: str = ""
+    article_number: str = ""
     expires_at: datetime | None = None
     sold_out: bool = False
     changed_at: datetime | None = None

@@ -17,6 +17,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.attributes import CENT, WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import (
     ALT_CHARACTERS,
+    ARTICLE_NUMBER_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     MAX_PRICE,
     MAX_STOCK,
@@ -48,6 +49,7 @@ class DealContent:
     low_seen_at: str = ""
     low_seen_on: date | None = None
     voucher_code: str = ""
+    article_number: str = ""
     link: str = ""
     description: str = ""
     picture: Picture | None = None
@@ -77,15 +79,8 @@ class DealContent:
 
 
 SHOWN = (
-    "title",
-    "brand",
-    "category",
-    "price",
-    "was_price",
-    "low_seen_at",
-    "low_seen_on",
-    "voucher_code",
-    "picture",
+    *("title", "brand", "category", "price", "was_price", "low_seen_at", "low_seen_on"),
+    *("voucher_code", "article_number", "picture"),
     "expires_at",
 )
 
@@ -184,6 +179,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
         ("link", LINK_CHARACTERS),
         ("voucher_code", VOUCHER_CODE_CHARACTERS),
         ("low_seen_at", SEEN_AT_CHARACTERS),
+        ("article_number", ARTICLE_NUMBER_CHARACTERS),
     ):
         text = getattr(content, name)
         if len(text) > most:

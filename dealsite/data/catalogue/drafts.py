@@ -274,7 +274,7 @@ def save(
     key, when = keys.draft(draft.id), unpublished_at(version)
     note, old = audit_context.note, draft.content
     kept = versions.keep_writes(draft.id, as_version(draft))
-    named = known_by.write(draft.id, content) if content.link != draft.content.link else []
+    named = known_by.write(draft.id, content, old)
 
     def attempt(content: DealContent, brand: Brand | None) -> Draft:
         item = draft_item(

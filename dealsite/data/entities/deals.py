@@ -14,6 +14,7 @@ TITLE_CHARACTERS = 300
 DESCRIPTION_CHARACTERS = 20_000
 VOUCHER_CODE_CHARACTERS = 100
 SEEN_AT_CHARACTERS = 200  # a link or a place
+ARTICLE_NUMBER_CHARACTERS = 70
 ALT_CHARACTERS = 500
 NAME_CHARACTERS = 80  # of a brand or category
 MAX_PRICE = Decimal("9999999.99")
@@ -64,6 +65,9 @@ def card(*, of_draft: bool = False, of: str = "id") -> Shape:
         "raised_from": Money(most=MAX_PRICE, optional=True, about="the price before, if it was lower"),
         "picture": Map(PICTURE, optional=True),
         "voucher_code": Text(most=VOUCHER_CODE_CHARACTERS, optional=True),
+        "article_number": Text(
+            most=ARTICLE_NUMBER_CHARACTERS, optional=True, about="the shop's or supplier's"
+        ),
         "expires_at": Time(optional=True),
         "sold_out": Flag(optional=True, about="its offer has a stock of 0"),
         "changed_at": Time(optional=True, about="the last edit since its publication"),
@@ -139,9 +143,9 @@ OFFER = Entity(
 
 DEAL_BY = Entity(
     type="DealBy",
-    about="a deal or draft that has, or had, a link; its key holds the link's hash",
+    about="a deal or draft that has, or had, a link or article number; its key holds the hash of that",
     key=At(keys.deal_by, target="id"),
-    shape={"id": Ulid(about="which may have another link by now, or be gone")},
+    shape={"id": Ulid(about="which may have others by now, or be gone")},
 )
 
 PRICE = Entity(

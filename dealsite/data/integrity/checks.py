@@ -27,7 +27,7 @@ from typing import Protocol
 
 from dealsite.data import table
 from dealsite.data.integrity.accounts import People
-from dealsite.data.integrity.deal_copies import Featured, KnownByLink, Offers
+from dealsite.data.integrity.deal_copies import Featured, KnownBy, Offers
 from dealsite.data.integrity.histories import Prices, Trash, Versions
 from dealsite.data.integrity.items import WRONG_SHAPE, Items
 from dealsite.data.integrity.job_counts import AnnouncementSegments, BulkChanges
@@ -93,7 +93,7 @@ def judge(items: Iterable[Item], *, retired: bool = False) -> list[Problem]:
     that a check cannot read or a newer build wrote, nor what would take away the rest of a lost deal or user.
     """
     single, roots = Items(), Roots()
-    checks = [make() for make in (*CHECKS, *([KnownByLink] if retired else []))]
+    checks = [make() for make in (*CHECKS, *([KnownBy] if retired else []))]
     doubtful: set[Check] = set()
     for item in items:
         if not single.is_sound(item):

@@ -115,26 +115,30 @@ def _as_written(deal: Item) -> Check:
     return Check(key=keys.deal(deal["id"]), when=(equals("writes", deal.get("writes")),))
 
 
-class KnownByLink:
+class KnownBy:
     """Keeps what deals and drafts should be known by, and what they are."""
 
     def __init__(self) -> None:
-        self.owners: dict[keys.Key, Item] = {}
+        self.owners: dict[keys.Key, tuple[str, str]] = {}
         self.there: set[keys.Key] = set()
 
     def see(self, item: Item) -> None:
         if item["type"] == "DealBy":
             self.there.add(key_of(item))
-        elif item["type"] in TARGETS and item.get("link"):
-            key = keys.deal_by(known_by.same_link(item["link"]), item["id"])
-            self.owners[key] = kept(item, "type", "id", "link")
+        elif item["type"] in TARGETS:
+            number = item.get("card", {}).get("article_number", "")
+            for name in known_by.names_of(item.get("link", ""), number):
+                self.owners[keys.deal_by(name, item["id"])] = item["type"], item["id"]
 
     def problems(self) -> Iterator[Problem]:
         for key in self.owners.keys() - self.there:
-            kind, target = self.owners[key]["type"], self.owners[key]["id"]
+            kind, target = self.owners[key]
             put = Put(key=key, item=DEAL_BY.item({"id": target}))
-            unchanged = Check(key=TARGETS[kind](target), when=as_seen(self.owners[key], ["link"]))
-            yield Problem(key, f"{kind} {target} is not found by its link.", (put, unchanged))
+            is_there = Check(
+                key=TARGETS[kind](target), when=(exists(),)
+            )  # what it is known by too much does no harm
+            what = f"{kind} {target} is not found by its link or article number."
+            yield Problem(key, what, (put, is_there))
 
 
 class Featured:

@@ -19,6 +19,7 @@ WHOLE = {
     "price": "79.90",
     "was_price": "119.00",
     "voucher_code": "NORD10",
+    "article_number": "KB 87/½",
     "link": "https://shop.example/keyboard",
     "description": "Quiet **switches**.",
     "stock": "12",
@@ -61,6 +62,7 @@ def test_saving_a_draft_changes_all_that_was_entered(editor):
     editor.post(address(draft.id), WHOLE | {"action": "save", "version": "1"})
     assert drafts.get(draft.id).content == make_content(
         voucher_code="NORD10",
+        article_number="KB 87/½",
         description="Quiet **switches**.",
         stock=12,
         expires_at=datetime(2026, 12, 24, 18, 0, tzinfo=UTC),
@@ -167,6 +169,7 @@ def test_an_incomplete_deal_is_not_published_and_each_error_leads_to_its_field(e
         ("title", "\u200b"),
         ("description", "x" * 20_001),
         ("voucher_code", "x" * 101),
+        ("article_number", "x" * 71),
         ("brand", "Unknown brand"),
         ("brand", "!!!"),
     ],

@@ -218,6 +218,18 @@ def test_a_known_file_is_named_and_its_links_are_below_the_shops_address(editor)
     assert check(editor, upload_file(editor, SHOPIFY)).context["one"].totals["there"] == 1
 
 
+def test_a_list_of_article_numbers_needs_no_other_columns_where_it_changes_what_is_there(editor):
+    deal = make_deal(article_number="CH-1", price=Decimal("30.00"), now=EARLIER)
+    address = upload_file(editor, "Art-Nr,Preis\nch-1,25\n")
+    answer = editor.post(address, chosen(editor, address, become="deals"))
+    assert answer.status_code == 422
+    page = check(editor, address, become="deals", brand="nordlicht", update="all")
+    assert "€25.00 </ins>" in text(page)
+    go(editor, address)
+    work()
+    assert deals.get(deal.id).content.price == Decimal(25)
+
+
 def test_categories_and_brands_of_a_file_are_mapped_once_and_remembered(editor):
     make_brand("Nordlicht")
     address = upload_file(editor, SHOPIFY.replace("Nordlicht", "Nordlicht GmbH"))

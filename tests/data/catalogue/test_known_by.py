@@ -1,15 +1,17 @@
-"""Deals and drafts are found by the links that they have or had."""
+"""Deals and drafts are found by the links and article numbers that they have or had."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, drafts, known_by
-from dealsite.data.catalogue.deal import editing, rescheduling
+from dealsite.data.catalogue.deal import deleting, editing, rescheduling
+from dealsite.data.editing import trash
 from dealsite.data.integrity import checks
 from dealsite.data.table.writes import Delete
-from tests.builders import DAY, EDITOR, NOW, make_deal, make_draft, make_id
+from tests.builders import DAY, EDITOR, NOW, make_content, make_deal, make_draft, make_id
 from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -65,10 +67,69 @@ def test_a_deal_that_moves_is_found_under_its_new_id():
     assert deals.get(moved.id).content.link == LINK
 
 
+def test_an_article_number_is_one_however_it_is_written():
+    same = ("AB-1 x", " ab-1\u00a0X\n", "ＡＢ-１ x", "AB\u200b-1  x")
+    assert {known_by.same_number(one) for one in same} == {known_by.same_number("AB-1 x")}
+    others = ("AB1 x", "AB-01 x", "ab-1", "AB-1/x", "ß", "7")
+    assert len({known_by.same_number(one) for one in (*others, same[0])}) == 7
+    assert {known_by.same_number(one) for one in ("", " ", "-", "#", "\u200b")} == {""}
+    assert known_by.names_of("", " - ") == []
+    content = make_content(link=LINK, article_number="B1")
+    assert len(known_by.write(make_id(), content)) == 2
+    assert known_by.write(make_id(), content, replace(content, link=SAME[0], article_number="b1 ")) == []
+
+
+def test_the_shop_of_a_link_is_its_host():
+    for link, shop in (
+        ("http://www.Shop.example:80/a?b#c", "shop.example"),
+        ("https://shop.example?b", "shop.example"),
+        ("https://shop.example:8443/", "shop.example:8443"),
+        *(("https://a..example/", ""), ("https://a.example:x/", ""), ("", "")),
+    ):
+        assert known_by.shop_of(link) == shop
+
+
+@pytest.mark.parametrize("kind", ["deal", "draft"])
+def test_an_article_number_costs_an_item_when_it_is_new_and_nothing_else(kind):
+    one: Any = make_deal(link=LINK) if kind == "deal" else make_draft(brand="Nordlicht", link=LINK)
+    save: Any = editing.edit if kind == "deal" else drafts.save
+
+    def change(**changes):
+        nonlocal one
+        new, brand = replace(one.content, **changes), brands.get("nordlicht")
+        one = save(one, new, version=one.version, brand=brand, by=EDITOR, now=NOW)
+
+    def known():
+        return {item["PK"] for item in table.scan_all(consistent=True) if item["type"] == "DealBy"}
+
+    assert len(known()) == 1
+    change(title="Another")
+    assert len(known()) == 1
+    change(article_number="B-1")
+    change(title="Again", article_number=" b-1")
+    assert (len(known()), known_by.known_by(known_by.same_number("B-1"))) == (2, [one.id])
+    change(article_number="")
+    change(article_number="C1", link=OTHERS[0])
+    assert (len(known()), known_by.known_by(known_by.same_number("c1"))) == (4, [one.id])
+    assert checks.find(retired=True) == []
+
+
+def test_a_deal_keeps_its_article_number_wherever_it_goes():
+    deal = make_deal(live_at=NOW + DAY, article_number="B-1")
+    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
+    deleting.delete(moved, by=EDITOR, now=NOW)
+    trash.restore("deal", moved.id, by=EDITOR, now=NOW)
+    assert deals.get(moved.id).content.article_number == "B-1"
+    assert set(known_by.known_by(known_by.same_number("b-1"))) == {deal.id, moved.id}
+    assert checks.find(retired=True) == []
+
+
 def test_what_releases_before_stored_is_no_damage_and_can_be_added():
-    deal, draft = make_deal(link=LINK), make_draft(link=LINK)
+    deal, draft = make_deal(link=LINK, article_number="B 1"), make_draft(article_number="b 1", link=LINK)
     for one in (deal, draft):
-        table.write(Delete(key=keys.deal_by(known_by.same_link(LINK), one.id)))
+        for name in known_by.names_of(LINK, "B 1"):
+            table.write(Delete(key=keys.deal_by(name, one.id)))
     assert (found(LINK), checks.find()) == (set(), [])
     repaired, left = checks.repair_all()
-    assert (len(repaired), left, found(LINK)) == (2, [], {deal.id, draft.id})
+    assert (len(repaired), left, found(LINK)) == (4, [], {deal.id, draft.id})
+    assert set(known_by.known_by(known_by.same_number("B 1"))) == {deal.id, draft.id}

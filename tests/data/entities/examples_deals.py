@@ -30,6 +30,7 @@ CARD: dict[str, Any] = {
     "raised_from": 75,
     "picture": PICTURE,
     "voucher_code": "KEYS10",
+    "article_number": "MK-87/b",
     "expires_at": ENDS,
     "sold_out": True,
 }

@@ -134,8 +134,7 @@ def _edit_writes(
     writes += versions.keep_writes(deal.history_id, as_version(deal))
     note = audit_context.note
     writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
-    if content.link != deal.content.link:
-        writes += known_by.write(deal.id, content)
+    writes += known_by.write(deal.id, content, deal.content)
     if card != deal.card:
         writes += renew_featured(deal.featured_on, card)
     return [*writes, *audit_context.writes]
