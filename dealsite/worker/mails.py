@@ -24,7 +24,7 @@ from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
-from dealsite.data.table.ids import time_of
+from dealsite.data.table.ids import folded, time_of
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -78,7 +78,7 @@ def send_confirmation(job: Job, now: datetime) -> None:
     if user is None or not user.pending_email:
         return
     owner = users.find(user.pending_email)
-    if owner:
+    if owner and owner.username != user.username:
         with spoken(owner.preferences.language):
             text = _render("address_in_use.txt", name=owner.name, username=owner.username)
             _send("address_in_use", text, owner.email, now)
@@ -168,7 +168,7 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -
         logger.warning("mail_not_sent", kind=kind, reason="DEALSITE_SMTP_HOST names no mail server")
         return
     # Orders and payments of one shopper come in heaps, whatever has become of them.
-    limit, whose = ("mail-order", to) if order_id else ("mail", f"{kind} {to}")
+    limit, whose = ("mail-order", folded(to)) if order_id else ("mail", f"{kind} {folded(to)}")
     try:
         tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
     except TooManyRequests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from dealsite.accounts import email_links, limits, passwords
 from dealsite.data import table
-from dealsite.data.people import email_addresses, sessions, throttles, two_factor, users
+from dealsite.data.people import email_addresses, my_data, sessions, throttles, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
@@ -90,6 +91,33 @@ def test_who_signs_up_uses_the_site_at_once_and_the_address_once_it_is_confirmed
     assert sign_in(Client(), "ada@example.org").status_code == 302
     ask(Client())
     assert [sent.subject for sent in work()] == ["Dealsite: A new password"]
+
+
+def test_an_address_is_written_to_as_typed_and_signs_in_in_any_case(browser: Client):
+    sign_up(browser, "anna", "Anna.Maria@Example.org")
+    (link,) = work()
+    assert link.to == ["Anna.Maria@example.org"]
+    confirm(link)
+    for typed in ("anna.maria@example.org", "ANNA.MARIA@EXAMPLE.ORG", "Anna.Maria@example.org"):
+        assert sign_in(Client(), typed).status_code == 302
+    sign_up(Client(), "zoe", "anna.maria@example.org")
+    ask(Client(), "ANNA.maria@example.org")
+    assert [(sent.to, sent.subject) for sent in work()][-2:] == [
+        (["Anna.Maria@example.org"], "Dealsite: You have an account already"),
+        (["Anna.Maria@example.org"], "Dealsite: A new password"),
+    ]
+    pages = [browser.get("/account/"), browser.get("/account/profile/")]
+    assert ["Anna.Maria@example.org" in page.content.decode() for page in pages] == [True] * 2
+    items = json.loads(my_data.as_json("anna", now=timezone.now())[0])["items"]
+    assert {item["email"] for item in items if "email" in item} == {"Anna.Maria@example.org"}
+
+
+def test_a_mailbox_is_one_in_whatever_case_it_is_asked_for(browser: Client, ada: User):
+    asked = [
+        ask(Client(), email).status_code
+        for email in ("ada@example.org", "Ada@example.org", "ADA@example.org")
+    ]
+    assert [*asked, ask(Client(), "aDa@example.org").status_code] == [302, 302, 302, 429]
 
 
 def test_an_address_that_is_not_confirmed_gets_nothing_but_its_link(browser: Client):
@@ -202,10 +230,10 @@ def test_another_address_is_used_once_it_is_confirmed_and_the_old_one_is_told_th
     sign_in(browser)
     assert change(browser, "New@example.org").status_code == 302
     (link,) = work()
-    assert link.to == ["new@example.org"]
+    assert link.to == ["New@example.org"]
     assert users.get("ada").email == "ada@example.org"
     page = browser.get("/account/").content.decode()
-    assert "new@example.org" in page
+    assert "New@example.org" in page
     assert "stays in use" in page
     confirm(link)
     assert users.find("new@example.org") == users.get("ada")

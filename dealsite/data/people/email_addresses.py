@@ -12,12 +12,12 @@ from typing import Any
 from dealsite.data import keys, table
 from dealsite.data.commerce import orders
 from dealsite.data.entities.commerce import CANCELLED, PLACED
-from dealsite.data.names import normalise_email
+from dealsite.data.names import email_as_typed
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.writes import Delete, Update, Write, equals, exists
+from dealsite.data.table.writes import Update, Write, equals, exists
 
 
 @access_pattern("ask for another e-mail address", "1 transaction")
@@ -28,7 +28,7 @@ def claim(profile: Profile, *, user: User, name: str, timezone: str, email: str,
     whose password was just asked for. Invalid for what is no address, VersionConflict with `current`, Conflict if
     password or address changed meanwhile.
     """
-    email = normalise_email(email)
+    email = email_as_typed(email)
     pending = "" if email == profile.email else email
     wanted = replace(profile, name=name, timezone=timezone, pending_email=pending)
     changes: dict[Any, Any] = {"name": name, "timezone": timezone}
@@ -93,8 +93,5 @@ def _moves(user: User, email: str, **more: str) -> list[Write]:
             when=(exists(),),
             otherwise=profiles.no_user(),
         ),
-        profiles.email_guard(email, user.username),
     ]
-    if user.email:
-        writes.append(Delete(key=keys.email_guard(user.email)))
-    return writes
+    return writes + profiles.email_guard(email, user.username, held=user.email)

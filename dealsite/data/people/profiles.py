@@ -21,6 +21,7 @@ from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, Versio
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import (
     Condition,
+    Delete,
     Put,
     Update,
     Write,
@@ -73,14 +74,19 @@ def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
     return carry_out(profile, replace(profile, name=name, timezone=timezone), [sign_in])
 
 
-def email_guard(email: str, username: str) -> Write:
-    """Return the write that makes an address a user's own; AlreadyExists if it is another's."""
-    return Put(
-        key=keys.email_guard(email),
+def email_guard(email: str, username: str, *, held: str = "") -> list[Write]:
+    """Return the writes that make an address a user's own, in place of one they held; AlreadyExists if it is another's.
+
+    Written in another letter case it is the same address. 1 action, 2 in place of another address.
+    """
+    key, former = keys.email_guard(email), keys.email_guard(held) if held else None
+    owned = Put(
+        key=key,
         item=EMAIL_GUARD.item({"username": username, "email": email}),
-        when=(absent(),),
+        when=(equals("username", username) if key == former else absent(),),
         otherwise=AlreadyExists(gettext_lazy("Another account has this e-mail address."), field="email"),
     )
+    return [owned, Delete(key=former)] if former and key != former else [owned]
 
 
 def as_item(profile: Profile) -> Item:

@@ -36,8 +36,8 @@ def addresses(username: str) -> tuple[str, str]:
 
 
 def test_a_new_users_address_is_pending_and_finds_nobody():
-    make_user("eve", email="Ada@example.org", confirmed=False)
-    assert addresses("eve") == ("", "ada@example.org")
+    make_user("eve", email="Ada@Example.org", confirmed=False)
+    assert addresses("eve") == ("", "Ada@example.org")
     assert users.find("ada@example.org") is None
     assert checks.find() == []
 
@@ -75,14 +75,41 @@ def test_an_address_stays_in_use_until_the_new_one_is_confirmed_and_is_free_then
     given = {"name": "Ada", "timezone": "", "email": "New@Example.org"}
     measured(email_addresses.claim)(profiles.get("ada"), user=ada, now=NOW, **given)
     asked = users.get("ada")
-    assert addresses("ada") == ("old@example.org", "new@example.org")
+    assert addresses("ada") == ("old@example.org", "New@example.org")
     assert measured(users.find)("old@example.org") == asked
     assert users.find("new@example.org") is None
     measured(email_addresses.confirm)(asked, now=NOW)
-    assert addresses("ada") == ("new@example.org", "")
+    assert addresses("ada") == ("New@example.org", "")
     assert users.find("old@example.org") is None
     assert users.find("new@example.org") == users.get("ada")
     assert make_user("bob", email="old@example.org").email == "old@example.org"
+    assert checks.find() == []
+
+
+@pytest.mark.parametrize(
+    "email", ["Anna.Maria@Example.org", "ANNA.MARIA@example.org", "ａnna.maria@example.org"]
+)
+def test_an_address_is_one_users_in_whatever_case_it_is_typed(email: str):
+    anna = make_user("anna", email="Anna.Maria@example.org")
+    assert anna.email == "Anna.Maria@example.org"
+    assert users.find(email) == users.find(email.swapcase()) == anna
+    bob = make_user("bob", email=email, confirmed=False)
+    for take in (lambda: make_user("zoe", email=email), lambda: email_addresses.confirm(bob, now=NOW)):
+        with pytest.raises(AlreadyExists):
+            take()
+    assert checks.find() == []
+
+
+def test_ones_own_address_can_be_written_in_another_case_and_back():
+    asked = claim(make_user("ada", email="ada.l@example.org"), "Ada.L@Example.org")
+    assert asked.pending_email == "Ada.L@example.org"
+    email_addresses.confirm(asked, now=NOW)
+    assert addresses("ada") == ("Ada.L@example.org", "")
+    assert table.get(keys.email_guard("ada.l@example.org"))["email"] == "Ada.L@example.org"
+    assert checks.find() == []
+    email_addresses.take_back(users.get("ada"), "ada.l@example.org", password="another hash", now=NOW)
+    assert addresses("ada") == ("ada.l@example.org", "")
+    assert users.find("ADA.L@example.org") == users.get("ada")
     assert checks.find() == []
 
 

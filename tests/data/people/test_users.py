@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("fresh_table")
 
 def test_a_user_is_found_by_name_in_any_letter_case_and_by_address():
     ada = make_user("Ada", email="Ada@Example.org", roles=["editor"], timezone="Europe/Berlin")
-    assert (ada.username, ada.name, ada.email) == ("ada", "Ada", "ada@example.org")
+    assert (ada.username, ada.name, ada.email) == ("ada", "Ada", "Ada@example.org")
     assert users.get("ada") == users.find("ADA") == users.find("aDa@eXample.org") == ada
     assert measured(users.count)() == 1
     assert checks.find() == []
