@@ -94,6 +94,9 @@ throttle = key("THROTTLE#{kind:word}#{hash of subject}", "{window:seconds}", "tr
 message = key("MESSAGES#{username}", "MESSAGE#{message:ulid}")
 
 all_users = index(USER_INDEX, "USER#{username}", "", "all users", muted=False)
+waiting_users = index(
+    GSI1, "PENDINGEMAIL#{folded of email}", "{created_at:time}#{username}", "whose address is to be confirmed"
+)
 muted_users = index(USER_INDEX, "MUTED#{username}", "", "users who want no hot deals", muted=True)
 MUTED = "MUTED#"
 user_index = rows("username, *, muted=False", all_users, muted_users)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dealsite.data import keys
+from dealsite.data.entities.people import profile_rows
 from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, kept, key_of
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import folded, shard
@@ -76,7 +77,8 @@ class People:
         profile = self.profiles.get(username)
         if profile is None:
             made = {"type": "Profile", "username": username, "version": 1}
-            put = Put(key=keys.profile(username), item=made | right, when=(absent(),))
+            item = made | right | profile_rows(made | right)
+            put = Put(key=keys.profile(username), item=item, when=(absent(),))
             yield Problem(key_of(user), "This user has no profile.", (put, there))
         elif wrong := differences(profile, right):
             yield differing("{} is {!r}, the user's is {!r}", profile, wrong, there)

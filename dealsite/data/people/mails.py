@@ -44,7 +44,7 @@ class OrderNoticePayload:
 
 @dataclass(frozen=True, slots=True)
 class PasswordResetPayload:
-    """The address that a reset link was asked for."""
+    """The user name or address, as they are compared, that a reset link was asked for."""
 
     email: str
 
@@ -77,7 +77,7 @@ def order_notice(status: str, *, order_id: str, username: str, to: str, now: dat
 
 @access_pattern("ask for a new password", "1 put")
 def request_password_reset(email: str, *, now: datetime) -> None:
-    """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
+    """Have a reset link sent to whom a name or address means, if anybody: only the worker looks that up. 1 put."""
     table.write(_job(PASSWORD_RESET, PasswordResetPayload(email), now))
 
 

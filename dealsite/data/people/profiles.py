@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.people import EMAIL_GUARD, PROFILE
+from dealsite.data.entities.people import EMAIL_GUARD, PROFILE, profile_rows
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
@@ -113,7 +113,12 @@ def carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Pro
     """Change a profile along with other items; what was changed so already is no conflict."""
     update = Update(
         key=keys.profile(profile.username),
-        set={"name": wanted.name, "timezone": wanted.timezone, **pending_change(profile, wanted)},
+        set={
+            "name": wanted.name,
+            "timezone": wanted.timezone,
+            **pending_change(profile, wanted),
+            **profile_rows(as_item(wanted)),
+        },
         add={"version": 1},
         when=at_version(profile.version),
         otherwise=VersionConflict(gettext_lazy("Your profile was changed elsewhere since you opened it.")),

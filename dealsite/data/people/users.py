@@ -28,6 +28,7 @@ from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, c
 
 MUTED_CURSOR = "-"  # no user name starts with it
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
+MOST_WAITING = 3  # users whom one address finds before it is confirmed
 NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
 
 
@@ -155,6 +156,19 @@ def find(name_or_email: str) -> User | None:
     guard = table.get(keys.email_guard(email))
     user = as_user(table.get(keys.user(guard["username"] if guard else NOBODY)))
     return user if user and folded(user.email) == email else None
+
+
+@access_pattern("users who have not confirmed an address yet", "1 query + 1 batch get")
+def waiting_for(email: str) -> list[User]:
+    """Return the newest 3 users who have confirmed no address and want this one, or have it by now.
+
+    Not who is suspended. Who signed up seconds ago may be missing.
+    """
+    partition = keys.waiting_users.partition(folded(email))
+    rows = table.query(partition, index=keys.GSI1, newest_first=True, limit=MOST_WAITING)
+    items = table.batch_get((row["PK"], row["PK"]) for row in rows)
+    found = [user for item in items.values() if (user := as_user(item)) and not user.suspended_at]
+    return [user for user in found if folded(user.email or user.pending_email) == folded(email)]
 
 
 @access_pattern("give a user a role", "1 transaction")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.people import email_addresses, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, VersionConflict
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Update
 from tests.measuring import measured
 from tests.people import NOW, make_user
@@ -196,6 +198,83 @@ def test_of_ten_who_take_an_address_back_one_does():
     outcomes = at_once(*[partial(take_back, password=f"hash {n}") for n in range(10)])
     assert sum(outcome is None for outcome in outcomes) == 1
     assert all(outcome is None or isinstance(outcome, Conflict) for outcome in outcomes)
+    assert checks.find() == []
+
+
+def test_a_pending_address_finds_the_newest_three_who_wait_for_it_until_they_confirm_it_or_another(
+    wait_for_indexes,
+):
+    given: Any = {"email": "Ada@example.org", "confirmed": False}
+    made = [make_user(f"ada{n}", **given, now=NOW + timedelta(hours=n)) for n in range(5)]
+    make_user("bob", email="bob@example.org", confirmed=False)
+    claim(make_user("kim", email="kim@example.org"), "ada@example.org")  # who has one that works
+    wait_for_indexes()
+    assert {user.username for user in measured(users.waiting_for)("ADA@example.org")} == {
+        "ada2",
+        "ada3",
+        "ada4",
+    }
+    claim(made[4], "other@example.org")
+    users.delete(made[3], job_id=new_ulid(NOW), now=NOW)
+    wait_for_indexes()
+    assert {user.username for user in users.waiting_for("ada@example.org")} == {"ada0", "ada1", "ada2"}
+    assert [user.username for user in users.waiting_for("other@example.org")] == ["ada4"]
+    table.write(Update(key=keys.user("ada1"), set={"suspended_at": iso(NOW)}))
+    email_addresses.confirm(made[0], now=NOW)
+    wait_for_indexes()
+    assert [user.username for user in users.waiting_for("ada@example.org")] == ["ada2"]
+    assert checks.find() == []
+
+
+def test_who_signed_up_before_pending_addresses_were_found_is_found_once_the_table_is_repaired(
+    wait_for_indexes,
+):
+    make_user("ada", email="ada@example.org", confirmed=False)
+    table.write(Update(key=keys.profile("ada"), remove=("GSI1PK", "GSI1SK")))
+    wait_for_indexes()
+    assert users.waiting_for("ada@example.org") == []
+    (problem,) = checks.find()
+    assert checks.repair(problem)
+    wait_for_indexes()
+    assert [user.username for user in users.waiting_for("ada@example.org")] == ["ada"]
+    assert checks.find() == []
+
+
+def test_a_password_set_by_a_link_to_a_pending_address_confirms_it_and_ends_all_sessions():
+    ada = make_user("ada", email="Ada@example.org", confirmed=False)
+    session = sessions.start(ada, key="squatter", user_agent="", address="", now=NOW)
+    measured(email_addresses.confirm_with_password)(ada, password="new hash", now=NOW)
+    assert addresses("ada") == ("Ada@example.org", "")
+    assert users.find("ada@example.org").password == "new hash"
+    assert sessions.read("ada", "squatter", now=NOW) is None
+    assert session.username == "ada"
+    assert checks.find() == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"password": "another hash"}, {"pending_email": "x@example.org"}, {"suspended_at": iso(NOW)}]
+)
+def test_it_is_not_set_once_password_address_or_leave_to_sign_in_changed(change: dict[str, str]):
+    ada = make_user("ada", email="ada@example.org", confirmed=False)
+    table.write(Update(key=keys.user("ada"), set=change))
+    with pytest.raises(Conflict):
+        email_addresses.confirm_with_password(ada, password="new hash", now=NOW)
+    assert users.get("ada").email == ""
+
+
+def test_of_many_who_follow_links_to_one_pending_address_at_once_one_has_it():
+    people = [make_user(email="wanted@example.org", confirmed=False) for _ in range(4)]
+    by_password = partial(email_addresses.confirm_with_password, password="new hash", now=NOW)
+    acts = [
+        partial(act, user)
+        for user in people
+        for act in (by_password, partial(email_addresses.confirm, now=NOW))
+    ]
+    outcomes = at_once(*acts)
+    assert [outcome for outcome in outcomes if not isinstance(outcome, Conflict)] == [None]
+    owner = users.find("wanted@example.org")
+    kept = [users.get(user.username) for user in people if user.username != owner.username]
+    assert {(user.email, user.password) for user in kept} == {("", people[0].password)}
     assert checks.find() == []
 
 
