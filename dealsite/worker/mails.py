@@ -26,7 +26,7 @@ from dealsite.data.commerce import orders
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.entities.payments import FAILED, PROCESSED, REFUNDED
-from dealsite.data.jobs.jobs import Handler, Job
+from dealsite.data.jobs.jobs import Cancelled, Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
@@ -176,20 +176,21 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -
     """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
 
     The subject names the order by the end of its id, as lists of orders do.
-    2 updates, 2 more where it could not be sent: it will be tried again, and counts once.
+    Cancelled says why one about an order was not sent. 2 updates, 2 more where it could not be: it will be tried again,
+    and counts once.
     """
     if not to:
-        return  # a user with no confirmed address
+        return _leave(order_id, "There is no confirmed address.")
     if not settings.DEALSITE_SENDS_MAIL:
         logger.warning("mail_not_sent", kind=kind, reason="DEALSITE_SMTP_HOST names no mail server")
-        return
+        return _leave(order_id, "The site has no mail server.")
     # Orders and payments of one shopper come in heaps, whatever has become of them.
     limit, whose = ("mail-order", folded(to)) if order_id else ("mail", f"{kind} {folded(to)}")
     try:
         tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
     except TooManyRequests:
         logger.warning("mail_not_sent", kind=kind, reason="too many")
-        return
+        return _leave(order_id, "There were too many mails.")
     subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
     if order_id:
         subject += f" ({order_id[-6:]})"
@@ -201,6 +202,12 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -
     except Exception:
         tries.succeeded()
         raise
+
+
+def _leave(order_id: str, reason: str) -> None:
+    """Note with the job of a mail about an order why it was not sent, where its page says so; see stored_words.txt."""
+    if order_id:
+        raise Cancelled(reason)
 
 
 class MailRefused(Exception):

@@ -77,7 +77,15 @@ def confirm_with_password(user: User, *, password: str, now: datetime) -> None:
 def _order_mails(user: User, now: datetime) -> list[Write]:
     """Return what sends the confirmations of their newest 25 orders to a user's pending address. 1 query."""
     return [
-        mails.order_notice(PLACED, order_id=order.id, username=user.username, to=user.pending_email, now=now)
+        mails.order_notice(
+            PLACED,
+            order_id=order.id,
+            username=user.username,
+            to=user.pending_email,
+            at=order.placed_at,
+            now=now,
+            time=1,
+        )
         for order in orders.of_user(user.username).orders
         if order.status != CANCELLED
     ]

@@ -137,6 +137,13 @@ def get(username: str) -> User:
     raise profiles.no_user()
 
 
+@access_pattern("several users", "1 batch get")
+def get_many(usernames: Iterable[str]) -> dict[str, User]:
+    """Return those of some users who are there, by name. 1 batch get for each 100."""
+    items = table.batch_get(keys.user(username) for username in usernames)
+    return {user.username: user for item in items.values() if (user := as_user(item))}
+
+
 @access_pattern("whether somebody is an editor", "1 get")
 def is_editor(username: str) -> bool:
     """Tell whether somebody may do an editor's work now: they are here, not suspended, and have the role."""

@@ -339,3 +339,9 @@ def test_an_editor_is_who_has_the_role_and_is_neither_suspended_nor_deleted():
     suspension.suspend(suspended, reason="Spam", by="root", now=NOW)
     users.delete(deleted, job_id=new_ulid(NOW), now=NOW)
     assert [users.is_editor(name) for name in asked] == [True, False, False, False, False]
+
+
+def test_several_users_are_read_at_once_without_those_who_are_gone():
+    ada, bob = make_user("ada"), make_user("bob")
+    users.delete(bob, job_id=new_ulid(NOW), now=NOW)
+    assert measured(users.get_many)(["ada", "bob", "nobody"]) == {"ada": ada}
