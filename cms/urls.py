@@ -155,6 +155,11 @@ urlpatterns = [
     # No user can be called "of": a user name has three characters at least.
     path("orders/of/<str:username>/", orders.shopper_orders, name="cms_shopper_orders"),
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
+    path(
+        "orders/<str:username>/<str:order_id>/mail/",
+        order_actions.send_order_mail,
+        name="cms_send_order_mail",
+    ),
     path("payments/", payments.payment_list, name="cms_payments"),
     path("payments/overdue/", payments.overdue_payments, name="cms_overdue_payments"),
     path("payments/find/", payments.find_payment, name="cms_find_payment"),

@@ -53,7 +53,7 @@ def make_order(
         order_id=new_ulid(now, next(_numbers)),
         username=shopper.username,
         name=shopper.name,
-        email=shopper.email,
+        email=shopper.email or shopper.pending_email,
         version=head.version,
         total=sum((line.total for line in lines), Decimal("0.00")),
         address=address,

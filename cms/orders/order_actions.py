@@ -9,20 +9,22 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from cms.orders.orders import OrderRef, back_to, none_chosen, read_refs
+from cms.orders.orders import NUMBER, OrderRef, back_to, none_chosen, read_refs
 from cms.shared.requests import EditorRequest
+from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce.order import fulfilment, order_mails
 from dealsite.data.commerce.order.fulfilment import BEFORE
 from dealsite.data.commerce.order.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, NOTE_CHARACTERS, PLACED, SHIPPED
-from dealsite.data.names import clean_text
-from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Unavailable
+from dealsite.data.names import clean_text, shown_email
+from dealsite.data.people import users
+from dealsite.data.table.errors import AlreadyExists, Conflict, DataError, Invalid, NotFound, Unavailable
 from dealsite.text.lazy import Text
-from dealsite.web.pages import page
+from dealsite.web.pages import action, page
 
 IT_IS = {
     PLACED: gettext_lazy("It is not shipped yet."),
@@ -101,6 +103,31 @@ def cancel_orders(request: EditorRequest) -> HttpResponse:
         fulfilment.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
 
     return _page(request, CANCELLED, cancel, reason=reason, reason_error=wrong)
+
+
+@action
+@role("back office")
+@require_POST
+def send_order_mail(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """Send a mail about an order again, to the shopper's address of today: once, however often it is pressed."""
+    now, time = timezone.now(), request.POST.get("time", "")
+    order, shopper = orders.get(username, order_id), users.find(username)
+    if not shopper or not shopper.email:
+        messages.warning(request, _("The shopper has no confirmed e-mail address."))
+        return redirect("cms_order", username, order_id)
+    limits.count_use(request, "retry", now=now)
+    status, number = request.POST.get("status", ""), int(time) if NUMBER.fullmatch(time) else 0
+    try:
+        order_mails.send_again(
+            order, status, time=number, to=shopper.email, by=request.user.username, now=now
+        )
+    except AlreadyExists as already:
+        messages.info(request, str(already))
+    else:
+        messages.success(
+            request, _("The mail is sent again, to %(email)s.") % {"email": shown_email(shopper.email)}
+        )
+    return redirect("cms_order", username, order_id)
 
 
 def _page(

@@ -23,19 +23,22 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
-from dealsite.data.commerce.order.order_record import OrderCard
+from dealsite.data.commerce.order import order_mails
+from dealsite.data.commerce.order.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES
 from dealsite.data.entities.commerce import PLACED, SHIPPED
 from dealsite.data.names import normalise_username
 from dealsite.data.people import users
+from dealsite.data.people.users import User
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import order_status
 from dealsite.web.pages import page, part
 from dealsite.worker.list_export import every, exported, in_batches
+from dealsite.worker.mails import HEADLINES, SUBJECTS
 
 LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
@@ -52,7 +55,7 @@ def _listed(query: QueryDict) -> str:
 def _all_orders(query: QueryDict, now: datetime) -> Iterator[dict[str, Any] | None]:
     """Yield the orders of a list, or of all states those that were placed on some days.
 
-    1 batch get for each 100, beside what the list costs.
+    2 batch gets for each 100, beside what the list costs.
     """
     cards: Iterable[OrderCard] = []
     if query.get("list") == ALL:
@@ -67,8 +70,16 @@ def _all_orders(query: QueryDict, now: datetime) -> Iterator[dict[str, Any] | No
     else:
         cards = every(partial(orders.waiting, LISTS[_listed(query)][0]), "orders")
     for batch in in_batches(cards):
-        for order in orders.get_many((card.username, card.id) for card in batch):
-            yield {"order": order, "currency": settings.DEALSITE_CURRENCY}
+        whole = orders.get_many((card.username, card.id) for card in batch)
+        shoppers = users.get_many(order.username for order in whole)
+        for order in whole:
+            email = address_of_today(order, shoppers.get(order.username))
+            yield {"order": order, "email": email, "currency": settings.DEALSITE_CURRENCY}
+
+
+def address_of_today(order: Order, shopper: User | None) -> str:
+    """Return the shopper's e-mail address, confirmed or not; of one who is gone, what stands on the order."""
+    return shopper.email or shopper.pending_email if shopper else order.email
 
 
 def _midnight(day: date) -> datetime:
@@ -81,7 +92,7 @@ def _midnight(day: date) -> datetime:
 @exported(
     gettext_lazy("Orders"),
     "Order=order.id, State=order.status, @Placed=order.placed_at, @State since=order.closed_at, "
-    "User name=order.username, E-mail=order.email, Name=order.address.name, Street=order.address.street, "
+    "User name=order.username, E-mail=email, Name=order.address.name, Street=order.address.street, "
     "Extra=order.address.extra, Postcode=order.address.postcode, City=order.address.city, "
     "Country=order.address.country, Pieces=order.card.pieces, Lines=order.card.lines, Total=order.total, "
     "Currency=currency, Instalments=order.card.plan, Tracking number=order.tracking",
@@ -278,19 +289,24 @@ def none_chosen(request: EditorRequest) -> HttpResponse:
     return redirect(back_to(request))
 
 
-@page("1 get + 2 queries + 1 batch get")
+@page("2 gets + 2 queries + 2 batch gets")
 @role("back office")
 @require_safe
 def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
-    """One order: what was bought, where it goes, how it is paid, and what happened to it."""
+    """One order: what was bought, where it goes, how it is paid, what happened to it, and its mails."""
     if _username(username) != username:
         raise NotFound(_("There is no such order."))
     stored, lines, incomplete = orders.found_lines(orders.get(username, order_id))
+    paid = payments.of_order(username, stored.payments) if stored.payments else []
+    shopper, mails = users.find(username), order_mails.of_order(stored, paid)
     context = {
         "order": stored,
+        "email": address_of_today(stored, shopper),
+        "is_confirmed": bool(shopper and shopper.email),
+        "mails": [(SUBJECTS.get(one.status) or HEADLINES[one.status], one) for one in mails],
         "lines": lines,
         "incomplete": incomplete,
-        "payments": with_addresses(payments.of_order(username, stored.payments) if stored.payments else []),
+        "payments": with_addresses(paid),
         "history": stored.timeline[::-1],
         "entries": audit.of_target("order", stored.id),
         "here": reverse("cms_order", args=[username, stored.id]),

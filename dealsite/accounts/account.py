@@ -22,6 +22,7 @@ from dealsite.accounts.security_log import note
 from dealsite.data.commerce import orders
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.personal import Stays
+from dealsite.data.names import shown_email
 from dealsite.data.people import email_addresses, profiles, users
 from dealsite.data.people import my_data as stored_data
 from dealsite.data.people import passwords as stored_passwords
@@ -75,7 +76,7 @@ def edit_profile(request: UserRequest) -> HttpResponse:
     profile, template = profiles.get(request.user.username), "accounts/profile.html"
     own_language = request.user.preferences.language
     shown = {name: getattr(profile, name) for name in ("name", "timezone", "version")}
-    shown["email"] = _wanted_email(profile)
+    shown["email"] = shown_email(_wanted_email(profile))
     form = ProfileForm(request.POST or None, initial=shown | {"language": own_language})
 
     def save() -> HttpResponse | None:

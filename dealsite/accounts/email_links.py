@@ -84,7 +84,7 @@ def _mark(user: User) -> str:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset_password(request: HttpRequest) -> HttpResponse:
-    """Ask for a reset link: the same answer in the same time, whether the address is known or not."""
+    """Ask for a reset link: the same answer in the same time, whether name or address is known or not."""
     if not settings.DEALSITE_SENDS_MAIL:
         return render(request, "accounts/no_mail.html")
     form = PasswordResetForm(request.POST or None)
@@ -129,9 +129,10 @@ def new_password(request: HttpRequest) -> HttpResponse:
         return _link_is_over(request, cookies.RESET_LINK)
     form = NewPasswordForm(request.POST or None, owner=Owner.of(user))
 
-    def change() -> HttpResponse:
+    def set_password() -> HttpResponse:
+        change = email_addresses.confirm_with_password if confirms_address(user) else stored_passwords.change
         try:
-            stored_passwords.change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
+            change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
         except Conflict:
             return _link_is_over(request, cookies.RESET_LINK)
         note(request, "password_changed", username=user.username, detail="by a link")
@@ -143,8 +144,16 @@ def new_password(request: HttpRequest) -> HttpResponse:
         return response
 
     return answer_form(
-        request, "accounts/new_password.html", form, change, name=user.name, username=user.username
+        request, "accounts/new_password.html", form, set_password, name=user.name, username=user.username
     )
+
+
+def confirms_address(user: User) -> bool:
+    """Tell whether a user who sets a new password by a link confirms their pending address with it.
+
+    Not with a second factor: whoever has that may have signed up with somebody else's address.
+    """
+    return not user.email and not user.two_factor
 
 
 def _resetting_user(link: Signed | None, now: datetime) -> User | None:

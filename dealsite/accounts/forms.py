@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
 from dealsite.data.entities.people import NAME_CHARACTERS
-from dealsite.data.names import as_typed, normalise_email, normalise_username
+from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
 from dealsite.text.lazy import Text
 
@@ -40,7 +40,7 @@ class CodeField(forms.CharField):
 
 
 class EmailField(forms.CharField):
-    """An e-mail address, which is kept as `normalise_email` writes it."""
+    """An e-mail address, which is kept as `email_as_typed` writes it."""
 
     def __init__(self, **kwargs: Any) -> None:
         attrs = {
@@ -53,7 +53,7 @@ class EmailField(forms.CharField):
         super().__init__(label=gettext_lazy("E-mail"), max_length=254, widget=widget, **kwargs)
 
     def clean(self, value: Any) -> str:
-        return _checked(normalise_email, super().clean(value))
+        return _checked(email_as_typed, super().clean(value))
 
 
 def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField:
@@ -179,7 +179,15 @@ class PasswordForm(NewPasswordForm):
 
 
 class PasswordResetForm(forms.Form):
-    email = EmailField()
+    email = forms.CharField(
+        label=gettext_lazy("User name or e-mail"),
+        max_length=254,
+        widget=forms.TextInput(attrs=USERNAME_INPUT),
+    )
+
+    def clean_email(self) -> str:
+        text: str = self.cleaned_data["email"]
+        return _checked(normalise_email if "@" in text else normalise_username, text)
 
 
 class ProfileForm(forms.Form):

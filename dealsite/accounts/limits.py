@@ -21,7 +21,7 @@ from dealsite.accounts.requests import client_address, is_behind_unknown_proxy, 
 from dealsite.data.people import throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table.errors import DataError, TooManyRequests
-from dealsite.data.table.ids import hash_of
+from dealsite.data.table.ids import folded, hash_of
 from dealsite.data.table.parallel import together
 
 EVERYBODY = "all"  # the subject of what is counted on the whole site
@@ -73,11 +73,12 @@ def count(*tries: Try, now: datetime, request: HttpRequest | None = None, userna
 def count_use(request: HttpRequest, what: str, *, now: datetime, own: str = "") -> None:
     """Count a use of what costs the site something, by who makes it, by network and in all; TooManyRequests.
 
-    `own` is what is counted instead of the user or browser. 3 updates at most, none for what is counted in memory.
+    `own` is the address that is counted instead of the user or browser. 3 updates at most, none for what is counted in
+    memory.
     """
     # Where an unknown proxy hides networks, all would be counted as one.
     network = "" if is_behind_unknown_proxy(request) else wide_network_of(client_address(request))
-    subjects = {"": own or _own(request), "-network": network, "-total": EVERYBODY}
+    subjects = {"": folded(own) or _own(request), "-network": network, "-total": EVERYBODY}
     tries = [(name, subject) for name in _limits_of[what] if (subject := subjects[name.removeprefix(what)])]
     if what not in _in_memory:
         count(*tries, request=request, now=now)

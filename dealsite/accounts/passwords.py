@@ -72,7 +72,7 @@ class _TokenUser:
     last_login = None
 
     def __init__(self, user: User) -> None:
-        self.pk, self.password, self.email = user.username, user.password, user.email
+        self.pk, self.password, self.email = user.username, user.password, user.email or user.pending_email
 
     @staticmethod
     def get_email_field_name() -> str:

@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy
 
 from dealsite.data.table.errors import Invalid
+from dealsite.data.table.ids import folded
 
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
+AT_SIGN = re.compile("[\uff20\ufe6b]")  # as keyboards of wide letters have it
 SLUG_CHARACTERS = 60
 UNPRINTED = {"Cc", "Cs", "Co", "Cn"}
 ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
@@ -169,13 +171,20 @@ def normalise_sign_in_name(text: str) -> str:
 
 
 def normalise_email(text: str) -> str:
-    """Return the e-mail address in lower case, its domain as the network knows it (xn--…), or raise Invalid."""
-    typed = unicodedata.normalize("NFKC", text).strip()
+    """Return an e-mail address as it is compared, counted and looked up, in lower case, or raise Invalid."""
+    return folded(email_as_typed(text))
+
+
+def email_as_typed(text: str) -> str:
+    """Return an e-mail address as it is kept, shown and written to, or raise Invalid.
+
+    Its local part is as it was typed, its domain as the network knows it (xn--…).
+    """
+    typed = AT_SIGN.sub("@", unicodedata.normalize("NFC", text).strip())
     local, _at, domain = typed.rpartition("@")
-    email = f"{local.casefold()}@{_known_domain(domain)}"
+    email = f"{local}@{_known_domain(unicodedata.normalize('NFKC', domain))}"
     if (
-        len(email) > 254
-        or not EMAIL_PATTERN.fullmatch(email)
+        not all(len(one) <= 254 and EMAIL_PATTERN.fullmatch(one) for one in (email, folded(email)))
         or typed != without_unseen(typed)
         or any(unicodedata.category(c) in {*UNPRINTED, "Cf"} for c in typed)
     ):

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.utils.crypto import salted_hmac
 
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import from_iso, time_of
+from dealsite.data.table.ids import folded, from_iso, time_of
 from dealsite.lake.columns import Source
 
 
@@ -29,7 +29,7 @@ def hashed_email(item: Item) -> str | None:
 
 
 def hash_of_email(email: str) -> str:
-    return salted_hmac("dealsite.lake.email", email, algorithm="sha256").hexdigest()
+    return salted_hmac("dealsite.lake.email", folded(email), algorithm="sha256").hexdigest()
 
 
 def of_address(name: str, characters: int = 120) -> Source:

@@ -76,7 +76,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     **schedule.HANDLERS,
     **dict.fromkeys(GONE, no_longer_done),
 }
-OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once done, they name nobody any more
+OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
 PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 CHARGE_SECONDS = 5.0  # while no payment is due
@@ -273,7 +273,7 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     except jobs.HandedOver as to_thread:
         raise Conflict() from to_thread
     except jobs.Cancelled as reason:
-        jobs.cancel_own(job, str(reason))
+        jobs.cancel_own(job, str(reason), forget=job.kind in OF_PERSONS)
         raise Conflict() from reason
     except jobs.Orphaned as reason:
         jobs.pause_own(job, str(reason))

@@ -12,7 +12,13 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import limits
-from dealsite.accounts.email_links import CONFIRM_WITHIN, TAKE_BACK_WITHIN, confirmation_path, take_back_path
+from dealsite.accounts.email_links import (
+    CONFIRM_WITHIN,
+    TAKE_BACK_WITHIN,
+    confirmation_path,
+    confirms_address,
+    take_back_path,
+)
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
@@ -20,11 +26,11 @@ from dealsite.data.commerce import orders
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.entities.payments import FAILED, PROCESSED, REFUNDED
-from dealsite.data.jobs.jobs import Handler, Job
+from dealsite.data.jobs.jobs import Cancelled, Handler, Job
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
-from dealsite.data.table.ids import time_of
+from dealsite.data.table.ids import folded, time_of
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -61,15 +67,25 @@ def send_notice(job: Job, now: datetime) -> None:
 
 
 def send_password_reset(job: Job, now: datetime) -> None:
-    """Send a reset link to an address, if it is a user's. 2 gets."""
-    user = users.find(from_item(mails.PasswordResetPayload, job.payload).email)
-    if user is None or user.suspended_at:
+    """Send a reset link to the address of whom a name or address means, each of them if it is pending only.
+
+    An address that is somebody's by now finds nobody else. 4 gets, or 2 gets + 1 query + 1 batch get.
+    """
+    asked = from_item(mails.PasswordResetPayload, job.payload).email
+    known = users.find(asked)
+    if known and (known.suspended_at or (not known.email and users.find(known.pending_email))):
         return
-    path = reverse("follow_reset_link", args=[user.username, make_reset_token(user, now=now)])
-    context = {"name": user.name, "username": user.username, "path": path}
-    with spoken(user.preferences.language):
-        text = _render("password_reset.txt", minutes=settings.PASSWORD_RESET_TIMEOUT // 60, **context)
-        _send("password_reset", text, user.email, now)
+    for user in [known] if known else users.waiting_for(asked):
+        path = reverse("follow_reset_link", args=[user.username, make_reset_token(user, now=now)])
+        context = {
+            "name": user.name,
+            "username": user.username,
+            "path": path,
+            "confirms": confirms_address(user),
+        }
+        with spoken(user.preferences.language):
+            text = _render("password_reset.txt", minutes=settings.PASSWORD_RESET_TIMEOUT // 60, **context)
+            _send("password_reset", text, user.email or user.pending_email, now)
 
 
 def send_confirmation(job: Job, now: datetime) -> None:
@@ -78,7 +94,7 @@ def send_confirmation(job: Job, now: datetime) -> None:
     if user is None or not user.pending_email:
         return
     owner = users.find(user.pending_email)
-    if owner:
+    if owner and owner.username != user.username:
         with spoken(owner.preferences.language):
             text = _render("address_in_use.txt", name=owner.name, username=owner.username)
             _send("address_in_use", text, owner.email, now)
@@ -160,20 +176,21 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -
     """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
 
     The subject names the order by the end of its id, as lists of orders do.
-    2 updates, 2 more where it could not be sent: it will be tried again, and counts once.
+    Cancelled says why one about an order was not sent. 2 updates, 2 more where it could not be: it will be tried again,
+    and counts once.
     """
     if not to:
-        return  # a user with no confirmed address
+        return _leave(order_id, "There is no confirmed address.")
     if not settings.DEALSITE_SENDS_MAIL:
         logger.warning("mail_not_sent", kind=kind, reason="DEALSITE_SMTP_HOST names no mail server")
-        return
+        return _leave(order_id, "The site has no mail server.")
     # Orders and payments of one shopper come in heaps, whatever has become of them.
-    limit, whose = ("mail-order", to) if order_id else ("mail", f"{kind} {to}")
+    limit, whose = ("mail-order", folded(to)) if order_id else ("mail", f"{kind} {folded(to)}")
     try:
         tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
     except TooManyRequests:
         logger.warning("mail_not_sent", kind=kind, reason="too many")
-        return
+        return _leave(order_id, "There were too many mails.")
     subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
     if order_id:
         subject += f" ({order_id[-6:]})"
@@ -185,6 +202,12 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -
     except Exception:
         tries.succeeded()
         raise
+
+
+def _leave(order_id: str, reason: str) -> None:
+    """Note with the job of a mail about an order why it was not sent, where its page says so; see stored_words.txt."""
+    if order_id:
+        raise Cancelled(reason)
 
 
 class MailRefused(Exception):

@@ -119,7 +119,7 @@ def test_another_address_needs_the_password(signed_in: Client):
     assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["old_password"])
     assert users.get("ada").pending_email == ""
     assert save(signed_in, email="New@example.org", old_password=PASSWORD).status_code == 302
-    assert users.get("ada").pending_email == "new@example.org"
+    assert users.get("ada").pending_email == "New@example.org"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_a_user_is_made_with_roles_and_the_password_from_standard_input(create: 
     said = create("Ada", "--email", "Ada@example.org", "--role", "editor", "--role", "back office")
     assert said == "ada can now sign in with the roles editor, back office.\n"
     user = users.get("ada")
-    assert (user.name, user.email, set(user.roles)) == ("Ada", "ada@example.org", {"editor", "back office"})
+    assert (user.name, user.email, set(user.roles)) == ("Ada", "Ada@example.org", {"editor", "back office"})
     assert passwords.matches(PASSWORD, user.password)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from dealsite.accounts import email_links, limits, passwords
 from dealsite.data import table
-from dealsite.data.people import email_addresses, sessions, throttles, two_factor, users
+from dealsite.data.people import email_addresses, my_data, sessions, throttles, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
@@ -80,8 +81,7 @@ def test_who_signs_up_uses_the_site_at_once_and_the_address_once_it_is_confirmed
     assert browser.get("/account/").status_code == 200
     assert sign_in(Client(), "ada@example.org").status_code == 422
     assert sign_in(Client(), "ada").status_code == 302
-    ask(Client())
-    (link,) = work()  # and no link for a new password
+    (link,) = work()
     answer = confirm(link)
     assert (answer.status_code, answer["Location"]) == (302, "/account/")
     page = browser.get("/account/").content.decode()
@@ -92,11 +92,112 @@ def test_who_signs_up_uses_the_site_at_once_and_the_address_once_it_is_confirmed
     assert [sent.subject for sent in work()] == ["Dealsite: A new password"]
 
 
+def test_an_address_is_written_to_as_typed_and_signs_in_in_any_case(browser: Client):
+    sign_up(browser, "anna", "Anna.Maria@Example.org")
+    (link,) = work()
+    assert link.to == ["Anna.Maria@example.org"]
+    confirm(link)
+    for typed in ("anna.maria@example.org", "ANNA.MARIA@EXAMPLE.ORG", "Anna.Maria@example.org"):
+        assert sign_in(Client(), typed).status_code == 302
+    sign_up(Client(), "zoe", "anna.maria@example.org")
+    ask(Client(), "ANNA.maria@example.org")
+    assert [(sent.to, sent.subject) for sent in work()][-2:] == [
+        (["Anna.Maria@example.org"], "Dealsite: You have an account already"),
+        (["Anna.Maria@example.org"], "Dealsite: A new password"),
+    ]
+    pages = [browser.get("/account/"), browser.get("/account/profile/")]
+    assert ["Anna.Maria@example.org" in page.content.decode() for page in pages] == [True] * 2
+    items = json.loads(my_data.as_json("anna", now=timezone.now())[0])["items"]
+    assert {item["email"] for item in items if "email" in item} == {"Anna.Maria@example.org"}
+
+
+def test_a_mailbox_is_one_in_whatever_case_it_is_asked_for(browser: Client, ada: User):
+    asked = [
+        ask(Client(), email).status_code
+        for email in ("ada@example.org", "Ada@example.org", "ADA@example.org")
+    ]
+    assert [*asked, ask(Client(), "aDa@example.org").status_code] == [302, 302, 302, 429]
+
+
 def test_an_address_that_is_not_confirmed_gets_nothing_but_its_link(browser: Client):
     sign_up(browser, "ada")
     work()
     browser.post("/account/password/", {"old_password": PASSWORD, "password": NEW})
     assert work() == []
+
+
+def reset_links() -> list[Any]:
+    return [sent for sent in work() if sent.subject == "Dealsite: A new password"]
+
+
+@pytest.mark.parametrize("asked", ["ada", "ADA@example.org"])
+def test_who_has_confirmed_no_address_gets_back_in_by_a_link_to_it_which_confirms_it(
+    browser: Client, asked: str
+):
+    sign_up(thief := Client(), "ada", "Ada@example.org")
+    (first,) = work()
+    ask(browser, asked)
+    (link,) = work()
+    assert (link.to, link.subject) == (["Ada@example.org"], "Dealsite: A new password")
+    assert "A new password also confirms this address." in link.body
+    browser.get(reset_link_in(link))
+    assert users.get("ada").email == ""
+    assert browser.post("/account/password-reset/new/", {"password": NEW})["Location"] == "/account/"
+    assert browser.get("/account/").status_code == 200
+    assert thief.get("/account/").status_code == 302
+    assert users.find("ada@example.org") == users.get("ada")
+    assert (users.get("ada").email, users.get("ada").pending_email) == ("Ada@example.org", "")
+    assert confirm(first).status_code == 410
+    assert sign_in(Client(), "ada@example.org", NEW).status_code == 302
+
+
+def test_each_account_that_waits_for_an_address_gets_a_link_and_none_once_somebody_has_it(browser: Client):
+    for n in range(4):
+        make_user(f"ada{n}", email="ada@example.org", confirmed=False)
+    ask(browser)
+    links = reset_links()
+    assert len(links) == users.MOST_WAITING
+    browser.get(reset_link_in(links[0]))
+    late = Client()
+    late.get(reset_link_in(links[1]))
+    assert browser.post("/account/password-reset/new/", {"password": NEW}).status_code == 302
+    assert late.post("/account/password-reset/new/", {"password": NEW}).status_code == 410
+    work()
+    owner = users.find("ada@example.org")
+    for name in ("ada@example.org", "ada0", "ada1", "ada2", "ada3"):
+        ask(Client(), name)
+    assert {sent.body.count(f"account {owner.username} ") for sent in reset_links()} == {1}
+
+
+def test_a_pending_address_gives_no_way_into_an_account_that_has_another(browser: Client, ada: User):
+    sign_in(thief := Client())
+    change(thief, "new@example.org")
+    work()
+    ask(browser, "new@example.org")
+    assert work() == []
+
+
+def test_a_link_to_an_address_that_was_corrected_leads_nowhere(browser: Client):
+    sign_up(owner := Client(), "ada", "typo@example.org")
+    work()
+    ask(browser, "ada")
+    (link,) = work()
+    change(owner, "ada@example.org")
+    assert users.get("ada").pending_email == "ada@example.org"
+    browser.get(reset_link_in(link))
+    assert browser.post("/account/password-reset/new/", {"password": NEW}).status_code == 410
+
+
+def test_a_squatter_with_a_second_factor_gets_no_address_by_its_owners_new_password(browser: Client):
+    eve = make_user("eve", email="ada@example.org", confirmed=False)
+    two_factor.turn_on(eve, secret="sealed", recovery=["a hash"], step=1, key="", now=timezone.now())
+    ask(browser)
+    (link,) = reset_links()
+    assert "also confirms" not in link.body
+    browser.get(reset_link_in(link))
+    answer = browser.post("/account/password-reset/new/", {"password": NEW})
+    assert answer["Location"].startswith("/account/sign-in/code/")
+    assert users.get("eve").email == ""
 
 
 def test_a_squatter_keeps_nobody_from_their_address(browser: Client):
@@ -202,10 +303,10 @@ def test_another_address_is_used_once_it_is_confirmed_and_the_old_one_is_told_th
     sign_in(browser)
     assert change(browser, "New@example.org").status_code == 302
     (link,) = work()
-    assert link.to == ["new@example.org"]
+    assert link.to == ["New@example.org"]
     assert users.get("ada").email == "ada@example.org"
     page = browser.get("/account/").content.decode()
-    assert "new@example.org" in page
+    assert "New@example.org" in page
     assert "stays in use" in page
     confirm(link)
     assert users.find("new@example.org") == users.get("ada")

@@ -79,6 +79,7 @@ PARTITIONS: dict[str, st.SearchStrategy[str]] = {
     "GSI1 security of a user": usernames.map(keys.security_of_user.partition),
     "GSI2 security of a kind": statuses.map(keys.security_of_kind.partition),
     "GSI3 security of a network": usernames.map(keys.security_of_network.partition),
+    "GSI1 waiting users": emails.map(names.normalise_email).map(keys.waiting_users.partition),
     "GSI1 unread": st.builds(lambda name, ulid: keys.unread_messages(name, ulid)["GSI1PK"], usernames, ulids),
     "GSI2 of a user": usernames.map(keys.relations_of_user.partition),
     "GSI2 who has a deal": ulids.map(keys.carts_with.partition),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from dealsite.data import names
+from dealsite.data import keys, names
 from dealsite.data.table.errors import Invalid
 from tests.hostile import huge, texts
 
@@ -253,19 +253,35 @@ def test_letters_and_their_marks_are_put_together_where_they_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("typed", "kept", "shown"),
+    ("typed", "kept", "shown", "compared"),
     [
-        ("Anna@Bücher.example", "anna@xn--bcher-kva.example", "anna@bücher.example"),
-        ("anna@xn--bcher-kva.example", "anna@xn--bcher-kva.example", "anna@bücher.example"),
-        ("anna@straße.example", "anna@xn--strae-oqa.example", "anna@straße.example"),
-        ("ann@Example.ORG", "ann@example.org", "ann@example.org"),
-        ("ann@xn--0.example", "ann@xn--0.example", "ann@xn--0.example"),  # which no letters stand for
+        (
+            "Anna@Bücher.example",
+            "Anna@xn--bcher-kva.example",
+            "Anna@bücher.example",
+            "anna@xn--bcher-kva.example",
+        ),
+        ("anna@XN--bcher-kva.example", "anna@xn--bcher-kva.example", "anna@bücher.example", ""),
+        ("anna@straße.example", "anna@xn--strae-oqa.example", "anna@straße.example", ""),
+        ("Straße@example.org", "Straße@example.org", "Straße@example.org", "strasse@example.org"),
+        (
+            " Anna.Maria@Example.ORG ",
+            "Anna.Maria@example.org",
+            "Anna.Maria@example.org",
+            "anna.maria@example.org",
+        ),
+        ("Cafe\u0301@example.org", "Café@example.org", "Café@example.org", "café@example.org"),
+        ("ａｎｎ＠ｅｘａｍｐｌｅ．ｏｒｇ", "ａｎｎ@example.org", "ａｎｎ@example.org", "ann@example.org"),
+        ("ann²@example.org", "ann²@example.org", "ann²@example.org", "ann2@example.org"),
+        ("ann@xn--0.example", "ann@xn--0.example", "ann@xn--0.example", ""),  # which no letters stand for
     ],
 )
-def test_a_domain_of_other_letters_is_kept_as_the_network_knows_it_and_shown_as_typed(typed, kept, shown):
-    assert names.normalise_email(typed) == kept
-    assert names.normalise_sign_in_name(typed) == kept
+def test_an_address_is_kept_as_typed_its_domain_as_the_network_knows_it(typed, kept, shown, compared):
+    assert names.email_as_typed(typed) == names.email_as_typed(kept) == kept
+    assert names.email_as_typed(shown) == kept
     assert names.shown_email(kept) == shown
+    assert names.normalise_email(typed) == names.normalise_sign_in_name(typed) == (compared or kept)
+    assert keys.email_guard(kept) == keys.email_guard(compared or kept)
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,7 @@ FORMS: dict[str, Form] = {
     "cms_ship_orders": Form(of(order=[f"{SHOPPER}/{{order}}"])),
     "cms_deliver_orders": Form(of(order=[f"{SHOPPER}/{{shipped}}"])),
     "cms_cancel_orders": Form(of(order=[f"{SHOPPER}/{{order}}"], reason="Broken")),
+    "cms_send_order_mail": Form(of(status="PLACED", time="2"), at=f"/cms/orders/{SHOPPER}/{{order}}/mail/"),
     "cms_cancel_payment": Form(of(**PAYMENT, reason="Gone")),
     "cms_export_list": Form(of(address="/cms/deals/", token=TOKEN)),
     "cms_give_role": Form(of(role="editor")),

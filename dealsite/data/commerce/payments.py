@@ -37,6 +37,7 @@ from dealsite.data.entities.people import PAYMENT_NEWS
 from dealsite.data.entities.work import PAYMENT_NOTICE as PAYMENT_NOTICE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import to_item
+from dealsite.data.people.mails import mail_id
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_ulid
@@ -219,7 +220,11 @@ def notice_writes(payment: Payment, *, now: datetime) -> list[Write]:
     payload = PaymentNoticePayload(
         **{name: getattr(payment, name) for name in told}, next_at=payment.next_at if tried_again else None
     )
-    return [jobs.job_write(PAYMENT_NOTICE, payload, job_id=new_ulid(now), due=now)]
+    return [
+        jobs.job_write(
+            PAYMENT_NOTICE, payload, job_id=mail_id(payment.account, payment.id, payment.status, now), due=now
+        )
+    ]
 
 
 def get(account: str, due_at: datetime, payment_id: str) -> Payment:

@@ -83,10 +83,20 @@ CARD: Shape = {
     "token": Text(most=METHOD_CHARACTERS, secret=True, about="what the gateway calls it"),
     "label": Text(most=200, about="Visa ending in 4242"),
 }
+
+
+def profile_rows(item: Item) -> keys.Row:
+    """Return the row of who has confirmed no address yet, by which the pending one finds them."""
+    if item.get("email") or not item.get("pending_email"):
+        return {}
+    return keys.waiting_users(item["pending_email"], from_iso(item["created_at"]), item["username"])
+
+
 PROFILE = Entity(
     type="Profile",
     about="what pages show of a user, and what is kept for their next order; a deleted one has none",
     key=At(keys.profile, username="username"),
+    rows=profile_rows,
     gone=("my_data",),
     shape={
         "username": Username(personal=True, refers="User"),

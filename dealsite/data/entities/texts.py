@@ -101,7 +101,7 @@ class Username(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Email(Text):
-    """An e-mail address in lower case."""
+    """An e-mail address, its domain in lower case."""
 
     most: int = 254
     personal: bool = True

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dealsite.data import keys
+from dealsite.data.entities.people import profile_rows
 from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, kept, key_of
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import shard
+from dealsite.data.table.ids import folded, shard
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, missing, present
 
 SHARED = ("name", "email", "timezone", "pending_email", "created_at")
@@ -43,7 +44,7 @@ class People:
             case "FactorOwner":
                 self.owners[item["id"]] = kept(item, "username", "id")
             case "EmailGuard":
-                self.guards[item["email"]] = item
+                self.guards[folded(item["email"])] = item
             case "UserCount":
                 self.counts[int(item["PK"].removeprefix("USERCOUNT#"))] = item
 
@@ -65,8 +66,8 @@ class People:
                 yield self._stray_profile(username, profile)
         for email, guard in self.guards.items():
             owner = self.users.get(guard["username"])
-            if owner is None or owner["email"] != email:
-                yield self._stray_guard(email, guard, owner)
+            if owner is None or folded(owner["email"]) != email:
+                yield self._stray_guard(guard, owner)
         yield from self._count_problems()
 
     def _profile_problems(self, user: Item) -> Iterator[Problem]:
@@ -76,7 +77,8 @@ class People:
         profile = self.profiles.get(username)
         if profile is None:
             made = {"type": "Profile", "username": username, "version": 1}
-            put = Put(key=keys.profile(username), item=made | right, when=(absent(),))
+            item = made | right | profile_rows(made | right)
+            put = Put(key=keys.profile(username), item=item, when=(absent(),))
             yield Problem(key_of(user), "This user has no profile.", (put, there))
         elif wrong := differences(profile, right):
             yield differing("{} is {!r}, the user's is {!r}", profile, wrong, there)
@@ -85,16 +87,18 @@ class People:
         email = user["email"]
         if not email:  # none is confirmed yet
             return
-        guard = self.guards.get(email)
+        guard = self.guards.get(folded(email))
+        there = Check(key=key_of(user), when=as_seen(user, ["email"]))
         if guard is None:
             made = {"type": "EmailGuard", "username": user["username"], "email": email}
             put = Put(key=keys.email_guard(email), item=made, when=(absent(),))
-            there = Check(key=key_of(user), when=as_seen(user, ["email"]))
             yield Problem(key_of(user), f"Nothing guards the e-mail address {email}.", (put, there))
         elif guard["username"] != user["username"]:
             other = self.users.get(guard["username"])
-            if other and other["email"] == email:
+            if other and folded(other["email"]) == folded(email):
                 yield Problem(key_of(user), f"The e-mail address {email} is {guard['username']}'s, too.")
+        elif wrong := differences(guard, {"email": email}):
+            yield differing("{} is {!r}, the user's is {!r}", guard, wrong, there)
 
     def _factor_problems(self, user: Item) -> Iterator[Problem]:
         factor = self.factors.get(user["username"], {})
@@ -133,7 +137,7 @@ class People:
         key, check = key_of(profile), Check(key=keys.user(username), when=(present("deleted_at"),))
         return Problem(key, "This profile's user was deleted.", (Delete(key=key), check))
 
-    def _stray_guard(self, email: str, guard: Item, owner: Item | None) -> Problem:
+    def _stray_guard(self, guard: Item, owner: Item | None) -> Problem:
         key, username = key_of(guard), guard["username"]
         drop = Delete(key=key, when=(equals("username", username),))
         if owner is not None:

@@ -247,9 +247,9 @@ def finish(job: Job, *, forget: bool = False) -> None:
 
 
 @access_pattern("end a job that has become pointless", "1 update")
-def cancel_own(job: Job, reason: str) -> None:
-    """End a job that has become pointless."""
-    _close(job, "cancelled", reason)
+def cancel_own(job: Job, reason: str, *, forget: bool = False) -> None:
+    """End a job that has become pointless; `forget` as above."""
+    _close(job, "cancelled", reason, forget=forget)
 
 
 @access_pattern("pause a job whose editor is none any more", "1 update")
@@ -295,7 +295,7 @@ def _close(job: Job, state: str, error: str = "", *, forget: bool = False) -> No
         changes["error"] = error
     if forget:
         changes["payload"] = {}
-    _change(job, changes, remove=("GSI3PK", "GSI3SK", *(["error"] if forget else [])))
+    _change(job, changes, remove=("GSI3PK", "GSI3SK", *(["error"] if forget and not error else [])))
 
 
 def _ended(state: str, job_id: str, kind: str, taken_by: str = "") -> dict[Path, Any]:

@@ -1,6 +1,7 @@
 """E-mail addresses: one is a user's once they have followed the link that was sent to it.
 
-Until then it is `pending_email`, and used for nothing but that link; mails about orders are sent once it is followed.
+Until then it is `pending_email`, and used for nothing but that link and one to a new password, which confirms it as
+well; mails about orders are sent once one is followed.
 Any number of users may have the same one pending, so that nobody can keep an address from its owner; who confirms it
 has it. The guard that makes it theirs alone is written then.
 """
@@ -12,12 +13,12 @@ from typing import Any
 from dealsite.data import keys, table
 from dealsite.data.commerce import orders
 from dealsite.data.entities.commerce import CANCELLED, PLACED
-from dealsite.data.names import normalise_email
+from dealsite.data.names import email_as_typed
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.users import User
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.writes import Delete, Update, Write, equals, exists
+from dealsite.data.table.writes import Condition, Update, Write, equals, exists, missing
 
 
 @access_pattern("ask for another e-mail address", "1 transaction")
@@ -28,7 +29,7 @@ def claim(profile: Profile, *, user: User, name: str, timezone: str, email: str,
     whose password was just asked for. Invalid for what is no address, VersionConflict with `current`, Conflict if
     password or address changed meanwhile.
     """
-    email = normalise_email(email)
+    email = email_as_typed(email)
     pending = "" if email == profile.email else email
     wanted = replace(profile, name=name, timezone=timezone, pending_email=pending)
     changes: dict[Any, Any] = {"name": name, "timezone": timezone}
@@ -56,11 +57,38 @@ def confirm(user: User, *, now: datetime) -> None:
     if user.email:
         writes.append(mails.email_changed(user, now=now))
     else:
-        for order in orders.of_user(user.username).orders:
-            if order.status != CANCELLED:
-                told = {"order_id": order.id, "username": user.username, "to": user.pending_email}
-                writes.append(mails.order_notice(PLACED, **told, now=now))
+        writes += _order_mails(user, now)
     table.transact(writes)
+
+
+@access_pattern("set a password by a link to a pending address", "2 queries + 1 transaction")
+def confirm_with_password(user: User, *, password: str, now: datetime) -> None:
+    """Make the pending address theirs of a user who had none, with a new password's hash; all their sessions end.
+
+    AlreadyExists if another user has confirmed it; Conflict if password or address changed meanwhile, or the account
+    was suspended.
+    """
+    owner = replace(user, email=user.pending_email, password=password)
+    writes = _moves(user, owner.email, missing("suspended_at"), password=password)
+    writes.append(mails.notice("password_changed", owner, now=now))
+    sessions.transact_and_end(owner, [*writes, *_order_mails(user, now)], key="")
+
+
+def _order_mails(user: User, now: datetime) -> list[Write]:
+    """Return what sends the confirmations of their newest 25 orders to a user's pending address. 1 query."""
+    return [
+        mails.order_notice(
+            PLACED,
+            order_id=order.id,
+            username=user.username,
+            to=user.pending_email,
+            at=order.placed_at,
+            now=now,
+            time=1,
+        )
+        for order in orders.of_user(user.username).orders
+        if order.status != CANCELLED
+    ]
 
 
 @access_pattern("take back an e-mail address", "1 query + 1 transaction")
@@ -75,7 +103,7 @@ def take_back(user: User, email: str, *, password: str, now: datetime) -> None:
     sessions.transact_and_end(replace(user, password=password), writes, key="")
 
 
-def _moves(user: User, email: str, **more: str) -> list[Write]:
+def _moves(user: User, email: str, *when: Condition, **more: str) -> list[Write]:
     """Return the writes that make an address a user's, with no other pending. 3 actions, and 1 where they had one."""
     now_has = {"email": email, "pending_email": ""}
     pending = (equals("pending_email", user.pending_email),) if user.pending_email else ()
@@ -83,18 +111,16 @@ def _moves(user: User, email: str, **more: str) -> list[Write]:
         Update(
             key=keys.user(user.username),
             set={**now_has, **more},
-            when=(*profiles.unchanged(user), *pending),
+            when=(*profiles.unchanged(user), *pending, *when),
             otherwise=profiles.changed(),
         ),
         Update(
             key=keys.profile(user.username),
             set={**now_has},
+            remove=("GSI1PK", "GSI1SK"),
             add={"version": 1},
             when=(exists(),),
             otherwise=profiles.no_user(),
         ),
-        profiles.email_guard(email, user.username),
     ]
-    if user.email:
-        writes.append(Delete(key=keys.email_guard(user.email)))
-    return writes
+    return writes + profiles.email_guard(email, user.username, held=user.email)

@@ -14,8 +14,8 @@ from dealsite.data.entities.work import ORDER_NOTICE as ORDER_NOTICE
 from dealsite.data.entities.work import PASSWORD_RESET as PASSWORD_RESET
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import Write
+from dealsite.data.table.ids import hash_of, new_ulid
+from dealsite.data.table.writes import Put, Write
 
 if TYPE_CHECKING:
     from dealsite.data.people.users import User
@@ -44,7 +44,7 @@ class OrderNoticePayload:
 
 @dataclass(frozen=True, slots=True)
 class PasswordResetPayload:
-    """The address that a reset link was asked for."""
+    """The user name or address, as they are compared, that a reset link was asked for."""
 
     email: str
 
@@ -70,14 +70,26 @@ def notice(template: str, user: User, *, user_agent: str = "", now: datetime) ->
     return _job(NOTICE, payload, now)
 
 
-def order_notice(status: str, *, order_id: str, username: str, to: str, now: datetime) -> Write:
-    """Return the write that has a shopper told what has become of an order."""
-    return _job(ORDER_NOTICE, OrderNoticePayload(status, order_id, username, to), now)
+def order_notice(
+    status: str, *, order_id: str, username: str, to: str, at: datetime, now: datetime, time: int = 0
+) -> Put:
+    """Return the write that has a shopper told what an order has come to, `at` a moment; see `mail_id` for `time`."""
+    payload = OrderNoticePayload(status, order_id, username, to)
+    return job_write(ORDER_NOTICE, payload, job_id=mail_id(username, order_id, status, at, time), due=now)
+
+
+def mail_id(username: str, about: str, status: str, at: datetime, time: int = 0) -> str:
+    """Return the id of the job that tells of somebody's order, or payment, which came to a status at a moment.
+
+    It is the same whoever asks, so that its mails are found. `time`: 0 for the first mail, 1 for the one that is sent
+    once the address is confirmed, more for those that are sent again.
+    """
+    return new_ulid(at, int(hash_of(f"{username} {about} {status} {time}")[:20], 16))
 
 
 @access_pattern("ask for a new password", "1 put")
 def request_password_reset(email: str, *, now: datetime) -> None:
-    """Have a reset link sent to an address, if it is a user's: only the worker looks that up. 1 put."""
+    """Have a reset link sent to whom a name or address means, if anybody: only the worker looks that up. 1 put."""
     table.write(_job(PASSWORD_RESET, PasswordResetPayload(email), now))
 
 

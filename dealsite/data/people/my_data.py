@@ -19,7 +19,7 @@ from dealsite.data.entities.entity import At
 from dealsite.data.entities.personal import is_about, mentions, own_part
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item, Key
-from dealsite.data.table.ids import iso
+from dealsite.data.table.ids import folded, iso
 from dealsite.data.table.key_templates import Part, Template
 
 AT_ONCE = 100
@@ -107,8 +107,8 @@ def all_items(username: str, *, everywhere: bool = False) -> Iterator[OwnItem]:
 
 def _names(username: str) -> set[str]:
     """Return what a person is called in items: their name and their address, once they have confirmed it."""
-    user = table.get(keys.user(username)) or {}
-    return {username, user.get("email", "")} - {""}
+    email = (table.get(keys.user(username)) or {}).get("email", "")
+    return {username, email, folded(email)} - {""}
 
 
 def _items(username: str, names: set[str], *, everywhere: bool) -> Iterator[Item]:

@@ -14,13 +14,14 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.people import EMAIL_GUARD, PROFILE
+from dealsite.data.entities.people import EMAIL_GUARD, PROFILE, profile_rows
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import (
     Condition,
+    Delete,
     Put,
     Update,
     Write,
@@ -73,14 +74,19 @@ def edit(profile: Profile, *, name: str, timezone: str) -> Profile:
     return carry_out(profile, replace(profile, name=name, timezone=timezone), [sign_in])
 
 
-def email_guard(email: str, username: str) -> Write:
-    """Return the write that makes an address a user's own; AlreadyExists if it is another's."""
-    return Put(
-        key=keys.email_guard(email),
+def email_guard(email: str, username: str, *, held: str = "") -> list[Write]:
+    """Return the writes that make an address a user's own, in place of one they held; AlreadyExists if it is another's.
+
+    Written in another letter case it is the same address. 1 action, 2 in place of another address.
+    """
+    key, former = keys.email_guard(email), keys.email_guard(held) if held else None
+    owned = Put(
+        key=key,
         item=EMAIL_GUARD.item({"username": username, "email": email}),
-        when=(absent(),),
+        when=(equals("username", username) if key == former else absent(),),
         otherwise=AlreadyExists(gettext_lazy("Another account has this e-mail address."), field="email"),
     )
+    return [owned, Delete(key=former)] if former and key != former else [owned]
 
 
 def as_item(profile: Profile) -> Item:
@@ -107,7 +113,12 @@ def carry_out(profile: Profile, wanted: Profile, writes: Sequence[Write]) -> Pro
     """Change a profile along with other items; what was changed so already is no conflict."""
     update = Update(
         key=keys.profile(profile.username),
-        set={"name": wanted.name, "timezone": wanted.timezone, **pending_change(profile, wanted)},
+        set={
+            "name": wanted.name,
+            "timezone": wanted.timezone,
+            **pending_change(profile, wanted),
+            **profile_rows(as_item(wanted)),
+        },
         add={"version": 1},
         when=at_version(profile.version),
         otherwise=VersionConflict(gettext_lazy("Your profile was changed elsewhere since you opened it.")),

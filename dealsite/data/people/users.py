@@ -17,17 +17,18 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.people import ROLES, USER, is_muted
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.names import normalise_email, normalise_username
+from dealsite.data.names import email_as_typed, normalise_email, normalise_username
 from dealsite.data.people import mails, profiles
 from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
-from dealsite.data.table.ids import is_ulid, iso
+from dealsite.data.table.ids import folded, is_ulid, iso
 from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, contains, lacks
 
 MUTED_CURSOR = "-"  # no user name starts with it
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
+MOST_WAITING = 3  # users whom one address finds before it is confirmed
 NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
 
 
@@ -94,12 +95,12 @@ def create(
     same sign-up returns the user that it made (1 get more). Invalid for a name, address or role that cannot
     be; AlreadyExists with its `field` for one that is taken.
     """
-    name, username, email = username.strip(), normalise_username(username), normalise_email(email)
+    name, username, email = username.strip(), normalise_username(username), email_as_typed(email)
     if unknown := _unknown_role(roles):
         raise Invalid(roles=unknown)
     if not is_ulid(registration):
         raise Invalid(gettext_lazy("This form is damaged. Load it again."))
-    owned = profiles.email_guard(email, username) if confirmed else mails.confirmation(username, now=now)
+    owned = profiles.email_guard(email, username) if confirmed else [mails.confirmation(username, now=now)]
     email, pending = (email, "") if confirmed else ("", email)
     profile = Profile(username, name, email, timezone, now, 1, pending)
     user = User(username, name, email, password, frozenset(roles), timezone, now, registration)
@@ -116,7 +117,7 @@ def create(
                     ),
                 ),
                 Put(key=keys.profile(username), item=profiles.as_item(profile), when=(absent(),)),
-                owned,
+                *owned,
                 _count(username, 1),
             ]
         )
@@ -134,6 +135,13 @@ def get(username: str) -> User:
     if user := as_user(table.get(_key(username))):
         return user
     raise profiles.no_user()
+
+
+@access_pattern("several users", "1 batch get")
+def get_many(usernames: Iterable[str]) -> dict[str, User]:
+    """Return those of some users who are there, by name. 1 batch get for each 100."""
+    items = table.batch_get(keys.user(username) for username in usernames)
+    return {user.username: user for item in items.values() if (user := as_user(item))}
 
 
 @access_pattern("whether somebody is an editor", "1 get")
@@ -154,7 +162,20 @@ def find(name_or_email: str) -> User | None:
         return None
     guard = table.get(keys.email_guard(email))
     user = as_user(table.get(keys.user(guard["username"] if guard else NOBODY)))
-    return user if user and user.email == email else None
+    return user if user and folded(user.email) == email else None
+
+
+@access_pattern("users who have not confirmed an address yet", "1 query + 1 batch get")
+def waiting_for(email: str) -> list[User]:
+    """Return the newest 3 users who have confirmed no address and want this one, or have it by now.
+
+    Not who is suspended. Who signed up seconds ago may be missing.
+    """
+    partition = keys.waiting_users.partition(folded(email))
+    rows = table.query(partition, index=keys.GSI1, newest_first=True, limit=MOST_WAITING)
+    items = table.batch_get((row["PK"], row["PK"]) for row in rows)
+    found = [user for item in items.values() if (user := as_user(item)) and not user.suspended_at]
+    return [user for user in found if folded(user.email or user.pending_email) == folded(email)]
 
 
 @access_pattern("give a user a role", "1 transaction")

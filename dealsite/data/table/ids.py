@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+import unicodedata
 import zlib
 from datetime import UTC, date, datetime, timedelta
 
@@ -101,6 +102,11 @@ def epoch_seconds(moment: datetime) -> int:
 def month_of(moment: date) -> str:
     """Return the month `yyyy-mm` of a day or a moment."""
     return moment.isoformat()[:7]
+
+
+def folded(text: str) -> str:
+    """Return a text as it is compared: look-alikes and letters of either case are one."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def hash_of(text: str) -> str:

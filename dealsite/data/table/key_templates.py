@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, NoReturn, Protocol, TypeVar, cast
 
 from .convert import Key as Key
-from .ids import epoch_seconds, hash_of, is_ulid, iso, shard, time_of
+from .ids import epoch_seconds, folded, hash_of, is_ulid, iso, shard, time_of
 
 Row = dict[str, str]
 Range = tuple[str, str]
@@ -56,7 +56,7 @@ def refuse(text: str) -> NoReturn:
 # How Python says what stands in a key for an argument `x`: checked in place, since each card on a page makes keys.
 TEXT = "x if x and len(x) <= LONGEST and not unfit(x) else part(x)"
 GIVEN = {
-    **dict.fromkeys(("text", "word", "slug", "username", "hash", "month"), TEXT),
+    **dict.fromkeys(("text", "word", "slug", "username", "folded", "hash", "month"), TEXT),
     "ulid": "x if is_ulid(x) else ulid(x)",
     "time": "iso(x)",
     "day": "x.isoformat()",
@@ -66,9 +66,10 @@ GIVEN = {
     "number": 'f"{x:d}"',  # or with a width: 08d
 }
 OF_TIME = {"day": "x.date().isoformat()", "month": "x.date().isoformat()[:7]", "year": 'f"{x.year:04d}"'}
-COMPUTED = {**OF_TIME, "hash": "hash_of(x)", "shard": "shard(x, shards)"}
+COMPUTED = {**OF_TIME, "folded": "part(folded(x))", "hash": "hash_of(x)", "shard": "shard(x, shards)"}
 NAMES: dict[str, object] = {"TOP": TOP, "LONGEST": LONGEST, "unfit": unfit} | {
-    one.__name__: one for one in (epoch_seconds, hash_of, is_ulid, iso, part, refuse, shard, time_of, ulid)
+    one.__name__: one
+    for one in (epoch_seconds, folded, hash_of, is_ulid, iso, part, refuse, shard, time_of, ulid)
 }
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
 from dealsite.data.entities.people import ROLES
-from dealsite.data.names import normalise_email, normalise_username
+from dealsite.data.names import email_as_typed, normalise_username
 from dealsite.data.people import users
 from dealsite.data.table.ids import new_ulid
 from dealsite.management.command import SiteCommand
@@ -28,7 +28,7 @@ class Command(SiteCommand):
         now = timezone.now()
         try:
             normalise_username(name)
-            email = normalise_email(email)
+            email = email_as_typed(email)
             password = self._password()
             passwords.check(password, Owner(name, name, email))
         except ValidationError as error:

@@ -46,10 +46,11 @@ def test_many_users_take_several_pages(admin: Client):
     assert second.context["after"] == ""
 
 
-@pytest.mark.parametrize("find", ["ada", " ADA ", "ada@example.org"])
+@pytest.mark.parametrize("find", ["ada", " ADA ", "ada@example.org", "ADA@Example.org"])
 def test_a_user_is_found_by_name_or_address(admin: Client, find: str):
-    make_user("ada")
+    make_user("ada", email="Ada@example.org")
     assert admin.get("/cms/users/", {"find": find})["Location"] == "/cms/users/ada/"
+    assert "Ada@example.org" in admin.get("/cms/users/ada/").content.decode()
 
 
 @pytest.mark.parametrize("find", ["nobody", "#", "x@example.org", "<script>", "\x00"])

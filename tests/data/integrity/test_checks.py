@@ -418,6 +418,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.user("ann"),
         "Nothing guards",
     ),
+    "a guard that says another case of the address": (
+        change(keys.email_guard("ann@example.org"), email="Ann@example.org"),
+        keys.email_guard("ann@example.org"),
+        "email is 'Ann@example.org', the user's is 'ann@example.org'",
+    ),
     "a guard of nobody's address": (
         put(keys.email_guard("x@example.org"), type="EmailGuard", username="zoe", email="x@example.org"),
         keys.email_guard("x@example.org"),

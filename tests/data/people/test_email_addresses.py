@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.people import email_addresses, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, VersionConflict
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Update
 from tests.measuring import measured
 from tests.people import NOW, make_user
@@ -36,8 +38,8 @@ def addresses(username: str) -> tuple[str, str]:
 
 
 def test_a_new_users_address_is_pending_and_finds_nobody():
-    make_user("eve", email="Ada@example.org", confirmed=False)
-    assert addresses("eve") == ("", "ada@example.org")
+    make_user("eve", email="Ada@Example.org", confirmed=False)
+    assert addresses("eve") == ("", "Ada@example.org")
     assert users.find("ada@example.org") is None
     assert checks.find() == []
 
@@ -75,14 +77,41 @@ def test_an_address_stays_in_use_until_the_new_one_is_confirmed_and_is_free_then
     given = {"name": "Ada", "timezone": "", "email": "New@Example.org"}
     measured(email_addresses.claim)(profiles.get("ada"), user=ada, now=NOW, **given)
     asked = users.get("ada")
-    assert addresses("ada") == ("old@example.org", "new@example.org")
+    assert addresses("ada") == ("old@example.org", "New@example.org")
     assert measured(users.find)("old@example.org") == asked
     assert users.find("new@example.org") is None
     measured(email_addresses.confirm)(asked, now=NOW)
-    assert addresses("ada") == ("new@example.org", "")
+    assert addresses("ada") == ("New@example.org", "")
     assert users.find("old@example.org") is None
     assert users.find("new@example.org") == users.get("ada")
     assert make_user("bob", email="old@example.org").email == "old@example.org"
+    assert checks.find() == []
+
+
+@pytest.mark.parametrize(
+    "email", ["Anna.Maria@Example.org", "ANNA.MARIA@example.org", "ａnna.maria@example.org"]
+)
+def test_an_address_is_one_users_in_whatever_case_it_is_typed(email: str):
+    anna = make_user("anna", email="Anna.Maria@example.org")
+    assert anna.email == "Anna.Maria@example.org"
+    assert users.find(email) == users.find(email.swapcase()) == anna
+    bob = make_user("bob", email=email, confirmed=False)
+    for take in (lambda: make_user("zoe", email=email), lambda: email_addresses.confirm(bob, now=NOW)):
+        with pytest.raises(AlreadyExists):
+            take()
+    assert checks.find() == []
+
+
+def test_ones_own_address_can_be_written_in_another_case_and_back():
+    asked = claim(make_user("ada", email="ada.l@example.org"), "Ada.L@Example.org")
+    assert asked.pending_email == "Ada.L@example.org"
+    email_addresses.confirm(asked, now=NOW)
+    assert addresses("ada") == ("Ada.L@example.org", "")
+    assert table.get(keys.email_guard("ada.l@example.org"))["email"] == "Ada.L@example.org"
+    assert checks.find() == []
+    email_addresses.take_back(users.get("ada"), "ada.l@example.org", password="another hash", now=NOW)
+    assert addresses("ada") == ("ada.l@example.org", "")
+    assert users.find("ADA.L@example.org") == users.get("ada")
     assert checks.find() == []
 
 
@@ -169,6 +198,83 @@ def test_of_ten_who_take_an_address_back_one_does():
     outcomes = at_once(*[partial(take_back, password=f"hash {n}") for n in range(10)])
     assert sum(outcome is None for outcome in outcomes) == 1
     assert all(outcome is None or isinstance(outcome, Conflict) for outcome in outcomes)
+    assert checks.find() == []
+
+
+def test_a_pending_address_finds_the_newest_three_who_wait_for_it_until_they_confirm_it_or_another(
+    wait_for_indexes,
+):
+    given: Any = {"email": "Ada@example.org", "confirmed": False}
+    made = [make_user(f"ada{n}", **given, now=NOW + timedelta(hours=n)) for n in range(5)]
+    make_user("bob", email="bob@example.org", confirmed=False)
+    claim(make_user("kim", email="kim@example.org"), "ada@example.org")  # who has one that works
+    wait_for_indexes()
+    assert {user.username for user in measured(users.waiting_for)("ADA@example.org")} == {
+        "ada2",
+        "ada3",
+        "ada4",
+    }
+    claim(made[4], "other@example.org")
+    users.delete(made[3], job_id=new_ulid(NOW), now=NOW)
+    wait_for_indexes()
+    assert {user.username for user in users.waiting_for("ada@example.org")} == {"ada0", "ada1", "ada2"}
+    assert [user.username for user in users.waiting_for("other@example.org")] == ["ada4"]
+    table.write(Update(key=keys.user("ada1"), set={"suspended_at": iso(NOW)}))
+    email_addresses.confirm(made[0], now=NOW)
+    wait_for_indexes()
+    assert [user.username for user in users.waiting_for("ada@example.org")] == ["ada2"]
+    assert checks.find() == []
+
+
+def test_who_signed_up_before_pending_addresses_were_found_is_found_once_the_table_is_repaired(
+    wait_for_indexes,
+):
+    make_user("ada", email="ada@example.org", confirmed=False)
+    table.write(Update(key=keys.profile("ada"), remove=("GSI1PK", "GSI1SK")))
+    wait_for_indexes()
+    assert users.waiting_for("ada@example.org") == []
+    (problem,) = checks.find()
+    assert checks.repair(problem)
+    wait_for_indexes()
+    assert [user.username for user in users.waiting_for("ada@example.org")] == ["ada"]
+    assert checks.find() == []
+
+
+def test_a_password_set_by_a_link_to_a_pending_address_confirms_it_and_ends_all_sessions():
+    ada = make_user("ada", email="Ada@example.org", confirmed=False)
+    session = sessions.start(ada, key="squatter", user_agent="", address="", now=NOW)
+    measured(email_addresses.confirm_with_password)(ada, password="new hash", now=NOW)
+    assert addresses("ada") == ("Ada@example.org", "")
+    assert users.find("ada@example.org").password == "new hash"
+    assert sessions.read("ada", "squatter", now=NOW) is None
+    assert session.username == "ada"
+    assert checks.find() == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"password": "another hash"}, {"pending_email": "x@example.org"}, {"suspended_at": iso(NOW)}]
+)
+def test_it_is_not_set_once_password_address_or_leave_to_sign_in_changed(change: dict[str, str]):
+    ada = make_user("ada", email="ada@example.org", confirmed=False)
+    table.write(Update(key=keys.user("ada"), set=change))
+    with pytest.raises(Conflict):
+        email_addresses.confirm_with_password(ada, password="new hash", now=NOW)
+    assert users.get("ada").email == ""
+
+
+def test_of_many_who_follow_links_to_one_pending_address_at_once_one_has_it():
+    people = [make_user(email="wanted@example.org", confirmed=False) for _ in range(4)]
+    by_password = partial(email_addresses.confirm_with_password, password="new hash", now=NOW)
+    acts = [
+        partial(act, user)
+        for user in people
+        for act in (by_password, partial(email_addresses.confirm, now=NOW))
+    ]
+    outcomes = at_once(*acts)
+    assert [outcome for outcome in outcomes if not isinstance(outcome, Conflict)] == [None]
+    owner = users.find("wanted@example.org")
+    kept = [users.get(user.username) for user in people if user.username != owner.username]
+    assert {(user.email, user.password) for user in kept} == {("", people[0].password)}
     assert checks.find() == []
 
 

@@ -155,7 +155,9 @@ def test_another_ones_address_name_and_work_are_not_theirs_who_is_called_so():
         table.write(Update(key=key, set={"name": "mallory"}))
     table.write(Update(key=keys.profile("ann"), set={"address": {"city": "mallory"}}))
     make_user("mallory")
-    notice = mails.order_notice("mallory", order_id=ORDER, username="ann", to="ann@example.org", now=NOW)
+    notice = mails.order_notice(
+        "mallory", order_id=ORDER, username="ann", to="ann@example.org", at=NOW, now=NOW
+    )
     about_a_brand = audit.entry_write(by="ann", kind="brand", subject="mallory", what="changed", now=NOW)
     table.transact([notice, about_a_brand])
     assert found_everywhere("mallory") == OWN

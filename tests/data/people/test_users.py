@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("fresh_table")
 
 def test_a_user_is_found_by_name_in_any_letter_case_and_by_address():
     ada = make_user("Ada", email="Ada@Example.org", roles=["editor"], timezone="Europe/Berlin")
-    assert (ada.username, ada.name, ada.email) == ("ada", "Ada", "ada@example.org")
+    assert (ada.username, ada.name, ada.email) == ("ada", "Ada", "Ada@example.org")
     assert users.get("ada") == users.find("ADA") == users.find("aDa@eXample.org") == ada
     assert measured(users.count)() == 1
     assert checks.find() == []
@@ -339,3 +339,9 @@ def test_an_editor_is_who_has_the_role_and_is_neither_suspended_nor_deleted():
     suspension.suspend(suspended, reason="Spam", by="root", now=NOW)
     users.delete(deleted, job_id=new_ulid(NOW), now=NOW)
     assert [users.is_editor(name) for name in asked] == [True, False, False, False, False]
+
+
+def test_several_users_are_read_at_once_without_those_who_are_gone():
+    ada, bob = make_user("ada"), make_user("bob")
+    users.delete(bob, job_id=new_ulid(NOW), now=NOW)
+    assert measured(users.get_many)(["ada", "bob", "nobody"]) == {"ada": ada}

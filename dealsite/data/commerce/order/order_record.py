@@ -220,6 +220,8 @@ def notice_writes(order: Order, event: Event) -> list[Write]:
     done = DONE[event.status]
     return [
         Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
-        mails.order_notice(event.status, order_id=order.id, username=username, to=order.email, now=now),
+        mails.order_notice(
+            event.status, order_id=order.id, username=username, to=order.email, at=now, now=now
+        ),
         audit.entry_write(by=event.by, kind="order", subject=order.id, what=done, now=now, note=note),
     ]
