@@ -296,9 +296,14 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """One order: what was bought, where it goes, how it is paid, what happened to it, and its mails."""
     if _username(username) != username:
         raise NotFound(_("There is no such order."))
-    stored, lines, incomplete = orders.found_lines(orders.get(username, order_id))
-    paid = payments.of_order(username, stored.payments) if stored.payments else []
-    shopper, mails = users.find(username), order_mails.of_order(stored, paid)
+    stored = orders.get(username, order_id)
+    (stored, lines, incomplete), paid, shopper, entries = together(
+        partial(orders.found_lines, stored),
+        lambda: payments.of_order(username, stored.payments) if stored.payments else [],
+        partial(users.find, username),
+        partial(audit.of_target, "order", stored.id),
+    )
+    mails = order_mails.of_order(stored, paid)
     context = {
         "order": stored,
         "email": address_of_today(stored, shopper),
@@ -308,7 +313,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         "incomplete": incomplete,
         "payments": with_addresses(paid),
         "history": stored.timeline[::-1],
-        "entries": audit.of_target("order", stored.id),
+        "entries": entries,
         "here": reverse("cms_order", args=[username, stored.id]),
         "trail": [
             (reverse("cms_orders"), _("Orders")),

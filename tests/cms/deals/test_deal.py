@@ -67,6 +67,7 @@ def test_an_edit_is_saved(editor, calls):
         "BatchGetItem",
         "GetItem",
         "GetItem",
+        "Query",
         "TransactWriteItems",
     ]
     stored = deals.get(deal.id)
