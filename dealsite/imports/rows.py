@@ -158,7 +158,7 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
     if price is None and "price" in layout.columns:
         price, was_price = was_price, None  # of what is not on sale, some files have only the price before
     elif was_price is not None and was_price in (0, price):
-        reason = _("The RRP is no other than the price; it is left out.")
+        reason = _("This is no price to compare with; it is left out.")
         yield remark("was_price", reason, refused=False)
         was_price = None
     content = DealContent(

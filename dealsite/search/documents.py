@@ -17,7 +17,7 @@ from dealsite.data.table.ids import EPOCH, from_iso
 from dealsite.search.words import other_spellings, plain_analyser, stemming_analyser, words_of
 from dealsite.text import markdown
 
-FORMAT = 6  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 7  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
