@@ -1,5 +1,6 @@
 """The history of a deal or draft: its versions, two of them side by side, and making one its content again."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,17 +9,19 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from cms.deals.compare import changed_fields, compared, labels_of
 from cms.lists.deal_list import query
 from cms.people.audit import row
 from cms.shared import undo
+from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import brands, deals, drafts
-from dealsite.data.catalogue.content import content_from_item
+from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import audit, trash, versions
 from dealsite.data.editing.versions import Version
@@ -238,3 +241,49 @@ def _of_stored(stored: Deal | Draft) -> HistoryTarget:
     if isinstance(stored, Draft):
         return HistoryTarget("draft", stored.id, title, stored.id, now, stored)
     return HistoryTarget("deal", stored.id, title, stored.history_id, now, stored, draft=stored.draft)
+
+
+@dataclass(frozen=True)
+class FieldComparison:
+    """A field on both sides; `kind` says how to show it: text, money, time, picture."""
+
+    label: str | Promise
+    kind: str
+    older: object
+    newer: object
+    is_changed: bool
+
+
+KINDS = {
+    "price": "money",
+    "was_price": "money",
+    "picture": "picture",
+    "expires_at": "time",
+}
+
+
+def compared(older: Version, newer: Version) -> list[FieldComparison]:
+    """Return all fields of two versions, in the order of the form."""
+    changed = changed_fields(older, newer)
+    fields = []
+    for name in CONTENT_FIELDS:
+        values = _value_in(older, name), _value_in(newer, name)
+        fields.append(FieldComparison(FIELD_LABELS[name], KINDS.get(name, "text"), *values, name in changed))
+    return fields
+
+
+def changed_fields(older: Version, newer: Version) -> list[str]:
+    """Return the names of the fields in which two versions differ."""
+    return [name for name in CONTENT_FIELDS if getattr(older.content, name) != getattr(newer.content, name)]
+
+
+def labels_of(names: Iterable[str]) -> str:
+    """Return the labels of fields, with commas between."""
+    return ", ".join(str(FIELD_LABELS[name]) for name in names)
+
+
+def _value_in(version: Version, name: str) -> object:
+    value = getattr(version.content, name)
+    if name == "brand":
+        return version.brand_name
+    return category_names.names().get(value, value) if name == "category" else value

@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.deals.compare import KINDS, LABELS, FieldComparison
+from cms.deals.history import KINDS, FieldComparison
 from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
 from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
 from cms.lists.deal_list import query
+from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_form, new_id_in
 from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -312,7 +313,7 @@ def _change_row(change: dict[str, Any]) -> dict[str, Any]:
     """Return what a row changes in a deal or draft, as its page shows it."""
     fields = [
         FieldComparison(
-            LABELS[one["name"]],
+            FIELD_LABELS[one["name"]],
             KINDS.get(one["name"], "text"),
             _typed(one["name"], one["before"]),
             _typed(one["name"], one["after"]),

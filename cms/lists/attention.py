@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.search import page_number
+from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_page
 from dealsite.data.catalogue import content
 from dealsite.data.catalogue.attention import AttentionData
@@ -37,20 +38,6 @@ LISTED, OPENED = 9, 3  # rows of a topic on the overview: of the index, and wher
 PAGE_SIZE = 25
 EXTENSIONS = ((timedelta(days=1), _("A day longer")), (timedelta(days=7), _("A week longer")))
 OVERVIEW = "overview-"  # before the topic that a form on the overview is of
-FIELDS = {
-    "title": _("title"),
-    "brand": _("brand"),
-    "category": _("category"),
-    "link": _("link"),
-    "price": _("price"),
-    "was_price": _("RRP"),
-    "picture_alt": _("alt text"),
-    "expires_at": _("end"),
-    "description": _("description"),
-    "voucher_code": _("voucher code"),
-    "article_number": _("article number"),
-    "stock": _("stock"),
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +54,7 @@ class ProblemRow:
     version: int
     is_draft: bool = False
     link: str = ""
-    lacking: Sequence[Promise] = ()
+    lacking: Sequence[str | Promise] = ()
     ends: Sequence[tuple[str, Promise]] = ()
     page: tuple[str, str] | None = None
     check: LinkCheck | None = None
@@ -233,7 +220,7 @@ def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> Pro
     if draft := data.drafts.get(id_):
         if not topic.holds(draft.content, draft.card, None, today):
             return None
-        lacking = [FIELDS[name] for name in content.problems(draft.content, live_at=today.now)]
+        lacking = [FIELD_LABELS[name] for name in content.problems(draft.content, live_at=today.now)]
         address = reverse("cms_draft", args=[draft.id])
         return ProblemRow(draft.card, "draft", address, draft.version, True, lacking=lacking)
     deal, check = data.deals.get(id_), data.checks.get(id_)

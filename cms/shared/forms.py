@@ -100,7 +100,7 @@ class DealForm(EditForm):
     was_price = PriceField(
         required=False,
         label=_("Compared with"),
-        help_text=_("The maker's price (RRP), or the shop's lowest of 30 days."),
+        help_text=_("The RRP, or the shop's 30-day low."),
     )
     low_seen_at = CleanTextField(
         label=_("Seen where"),
@@ -216,6 +216,12 @@ class DealForm(EditForm):
             stock=cleaned.get("stock"),
             expires_at=cleaned.get("expires_at"),
         )
+
+
+FIELD_LABELS = {name: field.label or "" for name, field in DealForm.base_fields.items()} | {
+    "picture": _("Picture"),
+    "picture_alt": _("Text for the picture"),
+}
 
 
 def show_zone(form: forms.Form) -> None:

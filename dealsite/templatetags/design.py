@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.entities import commerce, payments
 from dealsite.data.table.ids import iso
 
@@ -139,6 +140,16 @@ def price(amount: Decimal | None) -> SafeString:
     number = number_format(amount, 2, force_grouping=True)
     marked = format_html('{}<span class="price-cents">{}</span>', number[:-3], number[-3:])
     return SafeString(_with_currency(marked))
+
+
+@register.filter
+def compared(card: DealCard) -> str:
+    """What a price may be compared with, in a few words; nothing for nothing."""
+    if card.saving:
+        return _("30-day low was %(price)s") % {"price": money(card.low)}
+    if card.raised_from:
+        return _("up from %(price)s") % {"price": money(card.raised_from)}
+    return _("RRP %(price)s") % {"price": money(card.rrp)} if card.rrp else ""
 
 
 @register.filter

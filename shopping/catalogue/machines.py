@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,11 +20,12 @@ from dealsite.data.catalogue import brands, feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.table.errors import NotFound
-from dealsite.templatetags.design import money
+from dealsite.templatetags.design import compared, money
 from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import feed
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path
 from shopping.catalogue.pages import to_brand_named
+from shopping.templatetags.shopping import is_over
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -83,7 +84,7 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
         feed.add_item(
             title=_for_xml(card.title),
             link=absolute(deal_path(card)),
-            description=_for_xml(_in_words(card)),
+            description=_for_xml(_in_words(card, timezone.now())),
             # Stays the same when the title, and with it the address, changes.
             unique_id=absolute(reverse("deal", args=[card.id])),
             pubdate=card.live_at,
@@ -94,12 +95,10 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
     return HttpResponse(feed.writeString("utf-8"), content_type=feed.content_type)
 
 
-def _in_words(card: DealCard) -> str:
+def _in_words(card: DealCard, now: datetime) -> str:
     words = f"{card.brand_name}: {money(card.price)}"
-    if card.saving:
-        words = _("%(words)s (30-day low: %(price)s)") % {"words": words, "price": money(card.low)}
-    elif card.rrp:
-        words = _("%(words)s (RRP: %(price)s)") % {"words": words, "price": money(card.rrp)}
+    if (said := compared(card)) and not is_over(card.state(now)):
+        words = f"{words} ({said})"
     if card.voucher_code:
         words = _("%(words)s, voucher code %(code)s") % {"words": words, "code": card.voucher_code}
     if card.expires_at:

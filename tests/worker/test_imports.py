@@ -32,7 +32,7 @@ from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests.builders import DAY, NOW, make_brand, make_deal, make_draft
+from tests.builders import DAY, NOW, STATED, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
 from tests.measuring import measured
@@ -379,7 +379,7 @@ def test_a_deal_of_before_is_never_counted_as_imported():
 # Rows that change what is there
 
 
-def deals_to_change(number=3):
+def deals_to_change(number=3, **content):
     """Publish some deals, and return them with rows that mean them by id."""
     made = [
         make_deal(
@@ -392,6 +392,7 @@ def deals_to_change(number=3):
             description="Old",
             deal_id=new_ulid(NOW - DAY, n),
             now=NOW - DAY,
+            **content,
         )
         for n in range(number)
     ]
@@ -440,7 +441,9 @@ def undo(one, now=LATER + timedelta(minutes=1)):
     ],
 )
 def test_a_row_changes_what_it_has_columns_for(update, cells, changed):
-    (deal,), _ = deals_to_change(1)
+    (deal,), _ = deals_to_change(1, **STATED)
+    if "was_price" in changed:  # nobody has said of this one that it was a low
+        changed = changed | {"low_seen_at": "", "low_seen_on": None}
     one = changing([{"id": deal.id} | cells], columns=("id", *cells), update=update)
     assert (one.totals["changed"], one.totals["there"]) == ((1, 0) if changed else (0, 1))
     assert deals.get(deal.id).content == replace(deal.content, **changed)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
@@ -66,16 +65,9 @@ class DealContent:
 
     def with_rrp(self, amount: Decimal | None) -> DealContent:
         """Return it with another was-price, of which nobody has said that it was a low."""
-        return (
-            self
-            if amount == self.was_price
-            else replace(self, was_price=amount, low_seen_at="", low_seen_on=None)
-        )
-
-    @property
-    def seller(self) -> str:
-        """Who sells it: '' is the site itself, which counts its stock, or else the link's host."""
-        return "" if self.stock is not None else urlsplit(self.link).hostname or ""
+        if amount == self.was_price:
+            return self
+        return replace(self, was_price=amount, low_seen_at="", low_seen_on=None)
 
 
 SHOWN = (
@@ -156,10 +148,14 @@ def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
         found["was_price"] = _(
             "The amount to compare with must be above the price. Leave it empty if there is none."
         )
-    if content.was_price is not None and bool(content.low_seen_at) != (content.low_seen_on is not None):
-        missing = "low_seen_on" if content.low_seen_at else "low_seen_at"
-        found[missing] = _("Say both where and on which day the shop states it, or neither.")
-    elif content.low_seen_on and content.low_seen_on < (live_at - LOOKED_BACK).date():
+    stated = {name: getattr(content, name) for name in ("low_seen_at", "low_seen_on")}
+    if any(stated.values()):
+        for name, value in {"was_price": content.was_price, **stated}.items():
+            if not value:
+                found.setdefault(
+                    name, _("Enter amount, place and day of what the shop states, or none of them.")
+                )
+    if content.low_seen_on and content.low_seen_on < (live_at - LOOKED_BACK).date():
         found["low_seen_on"] = _(
             "This is more than 30 days before the deal goes live. Look again, or leave it empty."
         )

@@ -93,7 +93,7 @@ def _price_problems(deal: Item, history: Sequence[Item]) -> Iterator[Problem]:
 
 def _comparison_problems(deal: Item, history: Sequence[Item]) -> Iterator[Problem]:
     """Yield that a card compares its price with another than its prices give."""
-    seen_on, path = deal.get("low_seen_on"), keys.deal(deal["id"])
+    seen_on, key = deal.get("low_seen_on"), key_of(deal)
     found = prices.comparison(
         [prices.from_item(one) for one in history],
         deal.get("was_price"),
@@ -103,13 +103,13 @@ def _comparison_problems(deal: Item, history: Sequence[Item]) -> Iterator[Proble
     if wrong := differences(deal, right):
         what = "What its price is compared with: " + say("{} is {}, its prices give {}", deal, wrong)
         renew = Update(
-            key=path,
+            key=key,
             set={("card", name): value for name, value in wrong.items() if value is not None},
             remove=[("card", name) for name, value in wrong.items() if value is None],
             add={"writes": 1},
             when=(exists(), equals("writes", deal.get("writes"))),
         )
-        yield Problem(path, what, (renew,))
+        yield Problem(key, what, (renew,))
 
 
 def _stray_prices(deal_id: str) -> Iterator[Problem]:

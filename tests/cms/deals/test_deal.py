@@ -102,6 +102,42 @@ def test_a_deal_cannot_lose_what_publishing_needs(editor):
     assert deals.get(deal.id).version == 1
 
 
+@pytest.mark.parametrize(
+    ("typed", "wrong"),
+    [
+        ({"low_seen_on": "2026-11-20", "low_seen_at": "its offers"}, []),
+        ({"low_seen_at": "its offers"}, ["low_seen_on"]),
+        ({"low_seen_on": "2026-11-20"}, ["low_seen_at"]),
+        ({"low_seen_on": "2026-11-20", "low_seen_at": "its offers", "was_price": ""}, ["was_price"]),
+        ({"low_seen_on": "2026-11-22", "low_seen_at": "its offers"}, ["low_seen_on"]),  # it is the 21st
+        ({"low_seen_on": "2026-10-21", "low_seen_at": "its offers"}, ["low_seen_on"]),  # and live since today
+        ({"low_seen_on": "2026-10-22", "low_seen_at": "its offers"}, []),
+        ({"low_seen_on": "yesterday", "low_seen_at": "its offers"}, ["low_seen_on"]),
+    ],
+)
+def test_what_a_shop_states_as_its_low_has_an_amount_a_place_and_a_day(editor, typed, wrong):
+    deal = make_deal()
+    response = editor.post(address(deal), inputs(editor.get(address(deal))) | typed)
+    assert response.status_code == (422 if wrong else 302)
+    assert re.findall(r'<a href="#id_(\w+)">', response.content.decode()) == wrong
+    stated = deals.get(deal.id).card
+    assert (stated.percent_off, stated.rrp) == ((None, Decimal("119.00")) if wrong else (32, None))
+
+
+@pytest.mark.parametrize(
+    ("words", "praise"),
+    [
+        ("Never cheaper than now", "Never cheaper"),
+        ("Noch nie so günstig!", "Noch nie so günstig"),
+        ("At its all-time low", "all-time low"),
+        ("A cheap lamp that never fails", ""),
+    ],
+)
+def test_the_form_warns_of_words_that_nobody_can_know_of_a_price(editor, words, praise):
+    html = editor.get(address(make_deal(description=words))).content.decode()
+    assert re.findall(r"“([^”]*)”: nobody knows that of a price", html) == [praise] * bool(praise)
+
+
 def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor):
     deal = make_deal()
     form = inputs(editor.get(address(deal)))

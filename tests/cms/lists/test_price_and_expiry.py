@@ -19,7 +19,7 @@ from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit
 from dealsite.data.table import errors
-from tests.builders import DAY, HOUR, NOW, make_deal, make_draft
+from tests.builders import DAY, HOUR, NOW, STATED, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 LIST = reverse("cms_deals")
@@ -75,6 +75,15 @@ def test_a_price_is_changed_in_its_row(editor):
     entries = audit.page(kind="deal", subject=deal.id).entries
     changes = [(entry.before, entry.after) for entry in entries if entry.what == "changed"]
     assert changes == [({"price": "79.90"}, {"price": "69.90"})]
+
+
+def test_what_the_shop_stated_as_its_low_goes_with_another_amount_and_not_with_another_price(editor):
+    deal = make_deal(**STATED)
+    change(editor, deal, price="69.90")
+    assert deals.get(deal.id).content == replace(deal.content, price=Decimal("69.90"))
+    change(editor, deals.get(deal.id), was_price="99.00")
+    stored = deals.get(deal.id)
+    assert (stored.card.low_seen_at, stored.card.low_seen_on, stored.card.rrp) == ("", None, Decimal("99.00"))
 
 
 def test_without_script_a_page_does_the_same(editor):

@@ -54,8 +54,12 @@ def test_what_is_said_of_a_price_is_what_its_history_allows(client: Client, name
     front = client.get("/").content.decode()
     assert re.findall(r"−\d+%", front) == [percent] * bool(percent)
     feed = client.get("/deals.atom").content.decode()
-    assert ("(30-day low:" in feed, "(RRP:" in feed) == (words.startswith("Lowest"), words.startswith("RRP"))
+    assert re.findall(r"\((30-day low|up from|RRP) ", feed) == [
+        "30-day low" if words.startswith("Lowest") else words.partition(" €")[0]
+    ]
     editing.expire_now(deal, by=EDITOR, now=NOW)
+    feed = client.get("/deals.atom").content.decode()
+    assert not any(sign in feed for sign in ("30-day low", "RRP", "up from"))
     page = page_of(client, deal)
     assert not any(sign in page for sign in ("price-said", 'class="cut"', "<s "))
 

@@ -146,7 +146,12 @@ def as_version(deal: Deal) -> Version:
 
 
 def _has_other_price(deal: Deal, content: DealContent) -> bool:
-    return (content.price, content.seller) != (deal.content.price, deal.content.seller)
+    return content.price != deal.content.price or _seller(content) != _seller(deal.content)
+
+
+def _seller(content: DealContent) -> str:
+    """Return who sells it: '' is the site itself, which counts its stock, or else the link's shop."""
+    return known_by.shop_of(content.link) if content.stock is None else ""
 
 
 def _priced(deal: Deal, content: DealContent, brand: Brand, now: datetime) -> tuple[DealCard, list[Write]]:
@@ -164,7 +169,7 @@ def _priced(deal: Deal, content: DealContent, brand: Brand, now: datetime) -> tu
     history = prices.of_deal(deal.id) or [Price(deal.live_at, was.price or Decimal(0))]
     if not is_other or content.price is None:
         return prices.compared(card, history), []
-    new_seller = content.seller != was.seller
+    new_seller = _seller(content) != _seller(was)
     change = prices.change_write(deal.id, content, deal.version + 1, now=now, new_seller=new_seller)
     earlier = [] if deal.has_prices else [prices.first_write(deal.id, was)]
     return prices.compared(card, [*history, Price(now, content.price, new_seller)]), [*earlier, change]
@@ -238,8 +243,7 @@ def expire_now(deal: Deal, *, by: str, now: datetime, audit_context: AuditContex
         if deal.content.expires_at is not None and deal.content.expires_at <= now:
             return deal
         content = replace(deal.content, expires_at=now)
-        brand = Brand(deal.card.brand, deal.card.brand_name)
-        card, _of_price = _priced(deal, content, brand, now)
+        card = replace(deal.card, expires_at=now, changed_at=now)
         table.transact(_edit_writes(deal, content, card, token, by, now, "ended", audit_context))
         return _edited(deal, content, card, token, by, now)
 

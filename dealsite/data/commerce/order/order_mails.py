@@ -60,7 +60,7 @@ def of_order(order: Order, payments: Iterable[Payment]) -> list[OrderMail]:
         there = [time for time, one in enumerate(ids[about, event]) if one in found]
         tried = [found[ids[about, event][time]] for time in there]
         sent = tuple((time_of(one.taken_by or one.id), one) for one in tried)
-        time = 0 if number else max(1, *there, 1) + 1
+        time = 0 if number else max([1, *there]) + 1
         mails.append(OrderMail(event.status, event.at, sent, time if time < MOST_TIMES else 0, number))
     return sorted(mails, key=lambda mail: mail.at, reverse=True)
 
