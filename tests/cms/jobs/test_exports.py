@@ -241,7 +241,7 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
         ("front", "sold_out"),
         ("editors-choice", "expired"),
     ]
-    assert {"brand", "price", "link"} <= set(found["drafts"][0]["lacks"].split("; "))
+    assert {"Brand", "Price", "Link"} <= set(found["drafts"][0]["lacks"].split("; "))
 
 
 def test_all_that_needs_an_editor_is_in_the_file_page_by_page_and_in_its_order(editor, search_index):
