@@ -12,7 +12,6 @@ from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
 from benchmarks.orders_file import OrderEntry, Product, derived_id, read
 from benchmarks.sharing import share
@@ -25,6 +24,7 @@ from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.order import checkout, saved_details
 from dealsite.data.commerce.order.checkout import Purchase
 from dealsite.data.commerce.order.order_record import Address
+from dealsite.data.entities.deals import HERE
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table import errors
@@ -122,7 +122,8 @@ def _content(product: Product, first: FirstSale, brand: Brand) -> DealContent:
         brand=brand.slug,
         category=CATEGORY,
         price=product.price,
-        link=f"https://example.org/{quote(product.sku)}",
+        sold=HERE,
+        article_number=product.sku,
         description="Sold before; loaded with the orders of then.",
     )
 

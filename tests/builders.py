@@ -10,10 +10,11 @@ from typing import Any
 from dealsite.data.catalogue import brands, categories, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.content import DealContent, sold_by
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.entities.deals import HERE
 from dealsite.data.names import slugify
 from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience
@@ -24,6 +25,7 @@ EVER = datetime(9000, 1, 1, tzinfo=UTC)  # after all that tests and the machine'
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 EDITOR = "eve"
 WORKER = ids.new_ulid(NOW, 0)  # the token of a take
+LINK = "https://shop.example/keyboard"
 PICTURE = Picture("pictures/ab/abcdef", 1200, 900, "A keyboard on a desk")
 _numbers = count(1)
 
@@ -46,16 +48,21 @@ def make_id(live_at: datetime = NOW - HOUR, number: int | None = None) -> str:
 
 
 def make_content(**overrides: Any) -> DealContent:
-    """Return what an editor would publish; `brand` is a slug."""
+    """Return what an editor would publish: at a shop if a link or code but no stock is given."""
     filled: dict[str, Any] = {
         "title": "Mechanical keyboard",
         "brand": "nordlicht",
         "category": "peripherals-networking",
         "price": Decimal("79.90"),
         "was_price": Decimal("119.00"),
-        "link": "https://shop.example/keyboard",
+        "sold": HERE,
         "description": "Quiet switches.",
     }
+    if overrides.keys() & {"link", "voucher_code"}:
+        filled |= {
+            "sold": sold_by(overrides.get("stock"), LINK, overrides.get("voucher_code", "")),
+            "link": LINK,
+        }
     return DealContent(**(filled | overrides))
 
 

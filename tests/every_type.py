@@ -99,7 +99,7 @@ def store_every_type() -> None:
     for page_id in ("front", "editors-choice", "toys-hobbies"):
         page, found = featured.load(page_id, [deal.id, later.id])
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
-    gone = make_deal(deal_id=GONE, category="toys-hobbies")
+    gone = make_deal(deal_id=GONE, category="toys-hobbies", article_number="B1")
     content = replace(gone.content, title="Gone")
     editing.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
     deleting.delete(gone, by=EDITOR, now=NOW)

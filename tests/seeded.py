@@ -183,10 +183,10 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
             voucher_code="SAVE",
             picture=picture,
             expires_at=now + 9 * DAY,
-            stock=3,
+            is_ad=True,
             description=described,
         ),
-        "ending": now_deal(age=3 * MINUTE, expires_at=now + DAY / 5, title=LONG, voucher_code="A" * 20),
+        "ending": now_deal(age=3 * MINUTE, expires_at=now + DAY / 5, title=LONG, stock=30),
         "expired": now_deal(age=2 * DAY, expires_at=now - DAY, picture=picture),
         "sold out": now_deal(age=4 * MINUTE, stock=0, was_price=None),
         "scheduled": now_deal(age=-DAY, title="Soon"),
@@ -237,7 +237,7 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
 def lacks_nothing(picture: Picture) -> dict[str, Any]:
     """Return what a draft holds that lacks nothing."""
     content = make_content(title="Lacks nothing", picture=picture)
-    wanted = ("title", "category", "price", "was_price", "link", "description", "picture")
+    wanted = ("title", "category", "price", "was_price", "sold", "description", "picture")
     return {name: getattr(content, name) for name in wanted} | {"brand": "Nordlicht"}
 
 

@@ -20,7 +20,7 @@ from dealsite.data.names import is_web_link
 from dealsite.imports import cells, csv_files
 from dealsite.imports.csv_files import MAX_BYTES
 from dealsite.imports.encodings import ENCODINGS
-from dealsite.imports.layout import NEEDED, Layout, format_of
+from dealsite.imports.layout import Layout, format_of, missing
 
 PASTED_CHARACTERS = 300_000
 ENDINGS = (".csv", ".tsv", ".txt")
@@ -32,9 +32,11 @@ FIELDS = {
     "price": _("Price"),
     "was_price": _("RRP"),
     "currency": _("Currency"),
+    "sold": _("Who sells it"),
     "voucher_code": _("Voucher code"),
     "article_number": _("Article number"),
     "url": _("Link to the shop"),
+    "ad": _("Ad link"),
     "image_url": _("Address of a picture"),
     "description": _("Description"),
     "stock": _("Stock"),
@@ -230,8 +232,8 @@ class LayoutForm(forms.Form):
         if "id" in chosen or changes_by_number:  # rows may mean what is there, and need nothing else then
             return cleaned
         is_draft = cleaned.get("become") == "drafts"  # which may lack the rest
-        for field in ("title", "price") if is_draft else NEEDED:
-            if field not in chosen:
+        for field in missing(chosen):
+            if field != "url" or not is_draft:
                 self.add_error(None, _("Choose the column for: %(field)s.") % {"field": FIELDS[field]})
         if is_draft:
             return cleaned

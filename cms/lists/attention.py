@@ -128,6 +128,13 @@ TOPICS = {
             "state=live&lacks=stock&all=1&action=expire",
         ),
         Topic(
+            "links-aside",
+            _("Links kept aside"),
+            _("Sold here, so that shoppers do not see their link. Empty it, or have the shop sell them."),
+            _("Nothing that is sold here has a link."),
+            "external-link",
+        ),
+        Topic(
             "drafts",
             _("Drafts"),
             _("Deals in the making. Those that lack nothing can be published right here."),

@@ -70,7 +70,7 @@ FOUND_AT_ONCE = 500  # that search finds, for a file
 EXPORTED = (
     "title=card.title, picture=card.picture.name, brand=card.brand_name, category=category_name, price=card.price, "
     "was_price=card.was_price, discount=card.percent_off, state, @live=card.live_at, "
-    "@expires=card.expires_at, @changed=known.changed_at, voucher=card.voucher_code, "
+    "@expires=card.expires_at, @changed=known.changed_at, sold=card.sold, voucher=card.voucher_code, "
     "article_number=card.article_number, id=card.id"
 )
 ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)

@@ -29,6 +29,7 @@ COLUMNS = {
     "category": _("Category"),
     "live": _("Live"),
     "changed": _("Changed"),
+    "sold": pgettext_lazy("seller", "Sold"),
     "voucher": _("Voucher"),
     "article_number": _("Article number"),
     "id": _("Id"),

@@ -76,7 +76,9 @@ class LinkField(forms.CharField):
     def __init__(self, **options: Any) -> None:
         message = _("Enter a whole link, such as https://shop.example/deal.")
         whole = URLValidator(schemes=["http", "https"], message=message)
-        super().__init__(widget=forms.URLInput, validators=[whole], **options)
+        super().__init__(
+            widget=forms.URLInput(attrs={"placeholder": "https://"}), validators=[whole], **options
+        )
 
 
 class LocalTimeField(forms.CharField):

@@ -25,17 +25,20 @@ from cms.shared.fields import (
 )
 from cms.shared.pictures import keep
 from dealsite.data.catalogue.categories import Entry
-from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.content import DealContent, sold_by
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.entities.deals import (
     ARTICLE_NUMBER_CHARACTERS,
+    CODE,
     DESCRIPTION_CHARACTERS,
+    HERE,
     MAX_STOCK,
     NAME_CHARACTERS,
     SEEN_AT_CHARACTERS,
+    SHOP,
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
@@ -49,6 +52,9 @@ OVERCLAIM = re.compile(
 )
 
 
+SELLERS = {HERE: _("Sold here"), SHOP: _("At a shop"), CODE: _("At a shop, with a code")}
+
+
 def typed_deal(content: DealContent, brand_name: str) -> Typed:
     """Return a deal's content as the inputs of DealForm hold it."""
     return {
@@ -59,9 +65,11 @@ def typed_deal(content: DealContent, brand_name: str) -> Typed:
         "was_price": typed_number(content.was_price),
         "low_seen_at": content.low_seen_at,
         "low_seen_on": content.low_seen_on.isoformat() if content.low_seen_on else "",
+        "sold": content.sold,
         "voucher_code": content.voucher_code,
         "article_number": content.article_number,
         "link": content.link,
+        "is_ad": "on" if content.is_ad else "",
         "description": content.description,
         "picture_kept": keep(content.picture),
         "picture_alt": content.picture.alt if content.picture else "",
@@ -114,11 +122,15 @@ class DealForm(EditForm):
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         input_formats=["%Y-%m-%d"],
     )
+    sold = forms.ChoiceField(
+        label=_("Who sells it"), required=False, choices=SELLERS, widget=forms.RadioSelect
+    )
     voucher_code = CleanTextField(
         label=_("Voucher code"),
         required=False,
         max_length=VOUCHER_CODE_CHARACTERS,
         help_text=_("What shoppers enter at the shop."),
+        widget=forms.TextInput(attrs={"placeholder": " "}),
     )
     article_number = CleanTextField(
         label=_("Article number"),
@@ -132,13 +144,18 @@ class DealForm(EditForm):
         max_length=LINK_CHARACTERS,
         help_text=_("Where the deal is to be had."),
     )
+    is_ad = forms.BooleanField(
+        required=False,
+        label=_("Ad link: we earn from it"),
+        help_text=_("Shoppers read “Ad” beside it."),
+    )
     description = MarkdownField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, rows=8)
     stock = forms.IntegerField(
         label=_("Stock"),
         required=False,
         min_value=0,
         max_value=MAX_STOCK,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        widget=forms.NumberInput(attrs={"inputmode": "numeric", "placeholder": " "}),
         help_text=_("How many there are; leave it empty if nobody counts."),
     )
     expires_at = LocalTimeField(required=False, label=_("Expires"))
@@ -154,7 +171,7 @@ class DealForm(EditForm):
     changes = 0
     opens_changes = False
 
-    needed = ("title", "brand", "category", "price", "link")  # to be published
+    needed = ("title", "brand", "category", "price", "link", "voucher_code")  # to be published
 
     compared = tuple(typed_deal(DealContent(), ""))
 
@@ -200,6 +217,7 @@ class DealForm(EditForm):
     def content(self, brand: str) -> DealContent:
         """Return what was entered and can be taken; `brand` is the slug of the brand that was named."""
         cleaned = self.cleaned_data
+        code, link, stock = cleaned.get("voucher_code", ""), cleaned.get("link", ""), cleaned.get("stock")
         return DealContent(
             title=cleaned.get("title", ""),
             brand=brand,
@@ -208,12 +226,14 @@ class DealForm(EditForm):
             was_price=cleaned.get("was_price"),
             low_seen_at=cleaned.get("low_seen_at", ""),
             low_seen_on=cleaned.get("low_seen_on"),
-            voucher_code=cleaned.get("voucher_code", ""),
+            sold=cleaned.get("sold") or sold_by(stock, link, code),
+            voucher_code=code,
             article_number=cleaned.get("article_number", ""),
-            link=cleaned.get("link", ""),
+            link=link,
+            is_ad=cleaned.get("is_ad", False),
             description=cleaned.get("description", "").replace("\r\n", "\n"),
             picture=self.picture,
-            stock=cleaned.get("stock"),
+            stock=stock,
             expires_at=cleaned.get("expires_at"),
         )
 

@@ -26,6 +26,7 @@ DAYS = 60
 DAYS_AHEAD = 4
 DRAFTS = 9
 DAYS_END = time(22)
+PRICE_LIST = "our own price list"  # where the low of what is sold here is seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,9 @@ def _dated(deal: DemoDeal, live_at: datetime, now: datetime) -> DemoDeal:
     new_id = rows.deal_id(deal.content.link, deal.content.title, live_at)
     content = replace(deal.content, expires_at=ends)
     if content.was_price and _bits(content.title) % 4:
-        content = replace(content, low_seen_at=content.link, low_seen_on=min(live_at, now).date())
+        content = replace(
+            content, low_seen_at=content.link or PRICE_LIST, low_seen_on=min(live_at, now).date()
+        )
     return replace(deal, id=new_id, content=content)
 
 

@@ -16,6 +16,7 @@ from dealsite.data.commerce.order import checkout, fulfilment, saved_details
 from dealsite.data.commerce.order.checkout import Purchase
 from dealsite.data.commerce.order.order_record import Address
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
+from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
 from dealsite.demo.deals import DemoDeal
@@ -144,6 +145,7 @@ def _sold_at(deal: DemoDeal, at: datetime) -> bool:
     return (
         time_of(deal.id) <= at
         and (content.expires_at is None or content.expires_at > at)
+        and content.sold == HERE
         and (content.stock is None or content.stock >= PLENTY)
     )
 

@@ -60,6 +60,9 @@ MOST_CHARACTERS = 60  # of an amount or a time
 ZONES_IN_TITLES = ("UTC", "GMT", "CET", "EET", "WET", "EST", "MST")
 
 
+YES, NO = ("yes", "y", "ja", "j", "true", "1", "x"), ("", "no", "n", "nein", "false", "0", "-")
+
+
 class Unreadable(Exception):
     """This is no amount, or no time; the message says how to write one."""
 
@@ -128,6 +131,14 @@ def pieces(text: str, decimal: str) -> int:
     if number is None or number % 1 or number >= 10**DIGITS_OF_STOCK:
         raise Unreadable(_("Write how many there are as a whole number, or leave it empty."))
     return int(number)
+
+
+def is_yes(text: str) -> bool:
+    """Read yes or no; '' is no."""
+    word = text.strip().casefold()
+    if word not in YES + NO:
+        raise Unreadable(_("Enter yes or no."))
+    return word in YES
 
 
 def _short(text: str) -> str:

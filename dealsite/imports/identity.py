@@ -93,7 +93,7 @@ class Identities:
         known = known_by.all_known_by(names)
         there = self.read({target for some in known.values() for target in some})
         found = {
-            name: {one.id: one for target in some if (one := there.get(target)) and name in _names_of(one)}
+            name: {one.id: one for target in some if (one := there.get(target)) and name in one.content.names}
             for name, some in known.items()
         }  # a draft that was published is there twice
         return {name: list(some.values()) for name, some in found.items()}
@@ -135,10 +135,6 @@ class Identities:
 
     def _is_own(self, one: There) -> bool:
         return stored_at(one) == self.now
-
-
-def _names_of(one: There) -> list[str]:
-    return known_by.names_of(one.content.link, one.content.article_number)
 
 
 def _are_of_one_shop(row: DealContent, there: DealContent, named: Mapping[str, str]) -> bool:

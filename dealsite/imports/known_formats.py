@@ -13,7 +13,7 @@ from dealsite.imports.cells import MONTH_FIRST
 class KnownFormat:
     """A format that is known by all of one of `marks`; `page` is where below a shop's address the page of a cell is.
 
-    `dates` says what 03/04/2026 means in it, '' where the cells tell.
+    `dates` says what 03/04/2026 means in it, '' where the cells tell. `has_ads`: its links earn money.
     """
 
     name: str
@@ -21,6 +21,7 @@ class KnownFormat:
     columns: Mapping[str, str]
     page: str = ""
     dates: str = ""
+    has_ads: bool = False
 
 
 KNOWN_FORMATS = (
@@ -125,7 +126,6 @@ KNOWN_FORMATS = (
             "price": "search-price store-price display-price",
             "was_price": "rrp-price product-price-old base-price",
             "currency": "currency",
-            "stock": "stock-quantity",
             "description": "description product-short-description",
             "image_url": "merchant-image-url aw-image-url",
             "article_number": "aw-product-id merchant-product-id",
@@ -133,6 +133,7 @@ KNOWN_FORMATS = (
             "published_at": "valid-from",
             "expires_at": "valid-to",
         },
+        has_ads=True,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -32,6 +32,7 @@ NAMES = {
     "was_price": "was-price was list-price old-price original-price regular-price rrp msrp uvp streichpreis "
     "alter-preis altpreis listenpreis statt statt-preis vorher normalpreis",
     "currency": "currency currency-code price-currency wahrung waehrung",
+    "sold": "sold sold-by seller-kind verkauf verkauft-von",
     "voucher_code": "voucher-code voucher coupon coupon-code promo-code code gutschein gutscheincode "
     "gutschein-code rabattcode",
     "article_number": "article-number article-no item-number item-no sku mpn part-number product-number "
@@ -39,6 +40,7 @@ NAMES = {
     "art-nr artnr bestellnummer bestell-nr herstellernummer hersteller-artikelnummer produktnummer lieferantennummer",
     "url": "url link product-url product-link deep-link deeplink shop-url shop-link web-address produkt-url "
     "produktlink adresse webadresse internetadresse artikel-url",
+    "ad": "ad ad-link is-ad affiliate affiliate-link anzeige werbung werbelink",
     "image_url": "image-url image image-link picture picture-url photo bild bild-url bildlink bildadresse foto",
     "description": "description text details long-description body-html body beschreibung produktbeschreibung "
     "artikelbeschreibung langtext",
@@ -155,6 +157,12 @@ class Layout:
             return text
         path = page.format(quote(text)) if page and "/" not in text else quote(text.lstrip("/"), safe="/?=&%")
         return f"{self.shop.rstrip('/')}/{path}" if self.shop else ""
+
+
+def missing(columns: Collection[str]) -> list[str]:
+    """Return what new deals need that no column holds; what the site itself sells needs no link."""
+    sold_here = {"sold", "stock"} & {*columns}
+    return [field for field in NEEDED if field not in columns and not (field == "url" and sold_here)]
 
 
 def name_key(name: str) -> str:

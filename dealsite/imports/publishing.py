@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, drafts, known_by, renditions
+from dealsite.data.catalogue import brands, drafts, renditions
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import in_words
@@ -77,7 +77,7 @@ def _actions_of_deals(batch: list[NewDeal]) -> int:
 
 def _names_of(batch: list[NewDeal]) -> int:
     """Return how many items some deals are known by."""
-    return sum(len(known_by.names_of(new.content.link, new.content.article_number)) for new in batch)
+    return sum(len(new.content.names) for new in batch)
 
 
 DEALS = Target(deals_there, lambda new, **options: publishing.publish_many(new, **options), _actions_of_deals)

@@ -132,9 +132,9 @@ ENTITIES: tuple[Entity, ...] = (
         "Deal",
         "deals",
         by_id,
-        "id title brand brand_name category price was_price low low_seen_at low_seen_on raised_from voucher_code "
-        "article_number live_at:time expires_at sold_out featured_on link description version created_at "
-        "created_by updated_at updated_by",
+        "id title brand brand_name category price was_price low low_seen_at low_seen_on raised_from sold shop "
+        "is_ad voucher_code article_number live_at:time expires_at sold_out featured_on link description version "
+        "created_at created_by updated_at updated_by",
         live_at=by_id,
         with_people=True,
         audience=OFFICE,
@@ -143,7 +143,7 @@ ENTITIES: tuple[Entity, ...] = (
         "Offer",
         "offers",
         by_id,
-        "id brand category price expires_at stock",
+        "id brand category price expires_at stock elsewhere",
         audience=OFFICE,
     ),
     _entity("Price", "prices", by_beginning, "id deal since price new_seller", audience=OFFICE),
@@ -151,8 +151,9 @@ ENTITIES: tuple[Entity, ...] = (
         "Draft",
         "drafts",
         by_id,
-        "id title brand brand_name category price was_price low_seen_at low_seen_on voucher_code article_number "
-        "expires_at link description stock version published_as created_by updated_at updated_by",
+        "id title brand brand_name category price was_price low_seen_at low_seen_on sold shop is_ad "
+        "voucher_code article_number expires_at link description stock version published_as created_by "
+        "updated_at updated_by",
     ),
     _entity(
         "Brand",

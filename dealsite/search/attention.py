@@ -15,7 +15,8 @@ from dealsite.data.catalogue.cards import ENDING_SOON, DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.editing.links import LinkCheck
-from dealsite.search.documents import ALT, DRAFT, LINK, PICTURE, STOCK, StoredDocument
+from dealsite.data.entities.deals import HERE
+from dealsite.search.documents import ALT, DRAFT, LINK, PICTURE, STOCK, USE, StoredDocument
 from dealsite.search.finding import SearchHit
 from dealsite.search.question import Question
 
@@ -78,6 +79,11 @@ TOPICS = {
             "sold-out",
             _editors(state="live", lacks=STOCK),
             holds=lambda content, card, check, today: card.state(today.now) == "sold_out",
+        ),
+        Topic(
+            "links-aside",
+            _editors(kind="either", lacks=USE),
+            holds=lambda content, card, check, today: content.sold == HERE and bool(content.link),
         ),
         Topic(
             "alt-texts",

@@ -12,19 +12,20 @@ from ulid import ULID
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.links import check_of
+from dealsite.data.entities.deals import HERE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH, from_iso
 from dealsite.search.words import other_spellings, plain_analyser, stemming_analyser, words_of
 from dealsite.text import markdown
 
-FORMAT = 7  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 8  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
 DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
 SECOND_BITS, CENT_BITS = 34, 30
 BRAND_SEPARATOR = "\n"
-PICTURE, ALT, LINK, STOCK = "picture", "alt", "link", "stock"  # what a deal or draft may lack
+PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # what a deal or draft may lack
 
 
 def _schema() -> tantivy.Schema:
@@ -137,7 +138,9 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
 
 
 def lacking(item: Item, card: DealCard) -> list[str]:
-    """Return what a deal or draft lacks: a picture, or the alt text of the one it has; a link that works; stock."""
+    """Return what a deal or draft lacks: a picture, or the alt text of the one it has; a link that works; stock; use of
+    the link that it has.
+    """
     found = []
     if card.picture is None:
         found.append(PICTURE)
@@ -147,6 +150,8 @@ def lacking(item: Item, card: DealCard) -> list[str]:
         found.append(LINK)
     if card.sold_out:
         found.append(STOCK)
+    if card.sold == HERE and item.get("link"):
+        found.append(USE)
     return found
 
 

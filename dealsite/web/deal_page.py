@@ -17,6 +17,7 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.prices import Price
+from dealsite.data.entities.deals import HERE
 from dealsite.templatetags.design import money, time_left
 from dealsite.text import markdown
 
@@ -35,7 +36,9 @@ def deal_context(
         "left": time_left(card.expires_at, now) if card.expires_at else "",
         "over": state in ("expired", "sold_out"),
         "now": now,
-        "link": content.link,
+        "link": content.link if content.sold != HERE else "",
+        "sold": content.sold,
+        "shop": content.shop,
         "stock": content.stock,
         "chart": price_chart(history, now),
         "category_name": category_names.names().get(card.category, card.category),

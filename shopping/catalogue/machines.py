@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 from dealsite.data.catalogue import brands, feeds
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.entities.deals import CODE
 from dealsite.data.table.errors import NotFound
 from dealsite.templatetags.design import compared, money
 from dealsite.web.page_cache import for_visitors
@@ -99,7 +100,7 @@ def _in_words(card: DealCard, now: datetime) -> str:
     words = f"{card.brand_name}: {money(card.price)}"
     if (said := compared(card)) and not is_over(card.state(now)):
         words = f"{words} ({said})"
-    if card.voucher_code:
+    if card.sold == CODE:
         words = _("%(words)s, voucher code %(code)s") % {"words": words, "code": card.voucher_code}
     if card.expires_at:
         until = f"{date_format(card.expires_at)}, {card.expires_at:%H:%M}"

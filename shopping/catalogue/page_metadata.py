@@ -48,6 +48,8 @@ def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeSt
         "priceCurrency": settings.DEALSITE_CURRENCY,
         "availability": f"https://schema.org/{AVAILABILITY.get(state, 'InStock')}",
     }
+    if seller := card.shop or (card.sold and settings.DEALSITE_NAME):
+        offer["seller"] = {"@type": "Organization", "name": seller}
     if card.saving and state not in AVAILABILITY:
         offer["priceSpecification"] = {
             "@type": "UnitPriceSpecification",

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from django import template
 from django.template.loader import render_to_string
@@ -40,12 +39,6 @@ def _rendered(
 
 
 @register.filter
-def host(link: str) -> str:
-    """The shop's name as its address says it: www.shop.example becomes shop.example."""
-    return (urlsplit(link).hostname or "").removeprefix("www.")
-
-
-@register.filter
 def is_over(state: str) -> bool:
     """Whether the deal can no longer be had."""
     return state in ("expired", "sold_out")
@@ -73,6 +66,7 @@ def problems(shown: LineView) -> list[str]:
         % {"left": shown.left or 0, "wanted": line.quantity},
         "sold_out": _("This deal is sold out."),
         "expired": _("This deal has expired."),
+        "elsewhere": _("This deal is sold at a shop now. Its page leads there."),
         "gone": _("This deal is not offered any more."),
     }
     told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]

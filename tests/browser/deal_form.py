@@ -37,6 +37,8 @@ def category_field(page: Page) -> Locator:
 
 def fill_in(page: Page, texts: Mapping[str, str] = TEXTS, *, brand: str = "", category: str = "") -> None:
     """Type texts into fields by their labels, and choose brand and category."""
+    if "Voucher code" in texts:
+        page.get_by_label("At a shop, with a code").check()
     for label, text in texts.items():
         field(page, label).fill(text)
     if brand:

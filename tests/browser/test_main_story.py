@@ -58,7 +58,7 @@ def test_an_editor_publishes_a_deal_and_features_it_first_and_a_shopper_sees_it_
     main = shopper.get_by_role("main")
     for text in ("€89.90", "RRP €149.00", "DRILL18"):
         expect(main).to_contain_text(text)
-    way = main.get_by_role("link", name="Go to the deal")
+    way = main.get_by_role("link", name="Go to shop.example")
     expect(way).to_have_attribute("href", "https://shop.example/drill")
     expect(main.locator("strong")).to_have_text("one")
     assert is_loaded(shopper, "A drill in its case")

@@ -79,10 +79,10 @@ def test_width_and_theme_of_the_preview_are_kept(editor_window):
 
 @pytest.mark.sample(quick=0, whole=3)
 def test_nothing_in_the_preview_leads_anywhere(editor_window):
-    deal = now_deal(title="Desk lamp")
+    deal = now_deal(title="Desk lamp", link="https://shop.example/lamp")
     page: Page = editor_window()
     page.goto(f"/cms/deals/{deal.id}/")
-    link = inside(page).get_by_text("Go to the deal")
+    link = inside(page).get_by_text("Go to shop.example")
     expect(link).to_be_visible()
     link.click(force=True)
     assert link.evaluate("link => link.closest('[inert]').id") == "previewed"

@@ -336,7 +336,7 @@ def _cart_and_orders(content: Content, more: More) -> None:
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
     fulfilment.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
     owner = carts.user_cart(SHOPPER)
-    for deal in (content.id("live"), content.id("ending")):
+    for deal in (more["edited"], content.id("ending")):
         changing.add(owner, CartAddition(deal, 1, new_ulid(NOW)), now=NOW)
     cart = carts.read(owner, now=NOW)
     more["line"], more["in_cart"] = cart.active[0].ref, cart.active[0].deal

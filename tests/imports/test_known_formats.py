@@ -117,7 +117,14 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
             f"Lamps,12.50,Shop,3,Lamps,1,,"
             "EUR,,4.95,https://shop.example/brass-lamp,en,,EUR12.50,1,Nordlicht,20.00,5,",
         ],
-        {2: {"link": "https://www.awin1.com/pclick.php?p=1&a=2&m=3", "stock": 5, "article_number": "1"}},
+        {
+            2: {
+                "link": "https://www.awin1.com/pclick.php?p=1&a=2&m=3",
+                "is_ad": True,
+                "stock": None,
+                "article_number": "1",
+            }
+        },
     ),
 }
 

@@ -10,7 +10,7 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table.ids import iso
 from dealsite.search.finding import find
 from dealsite.search.question import Question
-from tests.builders import DAY, HOUR, NOW, PICTURE
+from tests.builders import DAY, HOUR, LINK, NOW, PICTURE
 from tests.search.conftest import deal_item, draft_item, titles
 
 SILENT = replace(PICTURE, alt=" ")
@@ -35,9 +35,10 @@ def everything(index):
         deal_item("Sold", picture=PICTURE, stock=0),
         deal_item("Over and bare", expires_at=NOW - HOUR / 2),
         deal_item("Bare to come", live_at=NOW + DAY),
-        checked(deal_item("Broken", picture=PICTURE), 2),
-        checked(deal_item("Suspected", picture=PICTURE), 1),
-        checked(deal_item("Has a new link", picture=PICTURE), 2, link="https://shop.example/old"),
+        checked(deal_item("Broken", picture=PICTURE, link=LINK), 2),
+        checked(deal_item("Suspected", picture=PICTURE, link=LINK), 1),
+        checked(deal_item("Has a new link", picture=PICTURE, link=LINK), 2, link="https://shop.example/old"),
+        deal_item("Aside", picture=PICTURE, stock=3) | {"link": LINK},
         draft_item("Bare draft"),
         draft_item("Silent draft", picture=Picture("pictures/ab/abcdef", 4, 3)),
     )
@@ -52,6 +53,7 @@ def test_what_is_lacking_is_found(subtests):
         ({"kind": "either", "lacks": "alt"}, {"Silent", "Silent draft"}),
         ({"kind": "either", "lacks": "link"}, {"Broken"}),
         ({"state": "live", "lacks": "stock"}, {"Sold"}),
+        ({"kind": "either", "lacks": "use"}, {"Aside"}),
         ({"kind": "either", "lacks": "nonsense"}, set()),
     ]:
         with subtests.test(question=question, found=found):

@@ -19,7 +19,7 @@ from dealsite.data.jobs import jobs
 from dealsite.web import guarded_http
 from dealsite.worker import links, loop
 from dealsite.worker.links import Finding, probe
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
+from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal
 
 SHOP = "shop.site"
 PRIVATE = [
@@ -430,7 +430,8 @@ def test_when_no_site_at_all_is_known_it_is_not_the_shops_fault(found):
 @pytest.mark.usefixtures("whole_table")
 def test_where_links_are_not_checked_no_shop_is_asked(found, settings):
     _, asked = found
-    deal = make_deal()
+    deal = make_deal(link=LINK)
+    make_deal(stock=3, link="https://shop.example/kept-aside")
     settings.DEALSITE_CHECK_LINKS = False
     kept.begin_round(now=NOW)
     kept.check_again(deal.id, now=NOW + timedelta(seconds=1))

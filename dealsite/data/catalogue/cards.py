@@ -59,7 +59,8 @@ class DealCard:
 
     `was_price` is what the maker asks (the RRP), or, if an editor saw it at `low_seen_at` on `low_seen_on`, what the
     seller states as its lowest price of 30 days. `low` is the lowest price of the 30 days before the one that holds,
-    where it is known, `raised_from` the one before it if that was lower.
+    where it is known, `raised_from` the one before it if that was lower. `sold` is HERE, SHOP or CODE, '' where a
+    build of before wrote it; `shop` is the host of what a shop sells.
     """
 
     id: str
@@ -74,6 +75,9 @@ class DealCard:
     low: Decimal | None = None
     raised_from: Decimal | None = None
     picture: Picture | None = None
+    sold: str = ""
+    shop: str = ""
+    is_ad: bool = False
     voucher_code: str = ""
     article_number: str = ""
     expires_at: datetime | None = None

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from dealsite.data.catalogue import known_by
 from dealsite.data.catalogue.cards import LOOKED_BACK, DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing import audit
@@ -17,10 +18,15 @@ from dealsite.data.entities.attributes import CENT, WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import (
     ALT_CHARACTERS,
     ARTICLE_NUMBER_CHARACTERS,
+    AT_SHOPS,
+    CODE,
     DESCRIPTION_CHARACTERS,
+    HERE,
     MAX_PRICE,
     MAX_STOCK,
     SEEN_AT_CHARACTERS,
+    SHOP,
+    SOLD,
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
@@ -37,7 +43,8 @@ class DealContent:
 
     `brand` and `category` are slugs, prices are Decimal in the site's currency, times aware UTC,
     `stock` is None where it is not counted. `was_price` is the RRP, or with `low_seen_at` and `low_seen_on` the
-    lowest price of 30 days that the shop stated there and then.
+    lowest price of 30 days that the shop stated there and then. `sold` is HERE, SHOP or CODE; what is sold here may
+    have a link and code, which shoppers do not see. `is_ad`: the site earns from the link.
     """
 
     title: str = ""
@@ -47,9 +54,11 @@ class DealContent:
     was_price: Decimal | None = None
     low_seen_at: str = ""
     low_seen_on: date | None = None
+    sold: str = SHOP
     voucher_code: str = ""
     article_number: str = ""
     link: str = ""
+    is_ad: bool = False
     description: str = ""
     picture: Picture | None = None
     stock: int | None = None
@@ -58,10 +67,20 @@ class DealContent:
     def card(self, deal_id: str, brand_name: str, changed_at: datetime | None = None) -> DealCard:
         """Return what a list shows of it while it has had no other price."""
         shown = {name: getattr(self, name) for name in SHOWN}
-        shown["low"] = self.was_price if self.low_seen_on else None
+        shown |= {"shop": self.shop, "low": self.was_price if self.low_seen_on else None}
         return DealCard(
             id=deal_id, brand_name=brand_name, sold_out=self.stock == 0, changed_at=changed_at, **shown
         )
+
+    @property
+    def shop(self) -> str:
+        """The host of the shop that sells it; '' if the site itself does."""
+        return known_by.shop_of(self.link) if self.sold != HERE else ""
+
+    @property
+    def names(self) -> list[str]:
+        """What files can know it by."""
+        return known_by.names_of(self.link, self.article_number)
 
     def with_rrp(self, amount: Decimal | None) -> DealContent:
         """Return it with another was-price, of which nobody has said that it was a low."""
@@ -72,21 +91,27 @@ class DealContent:
 
 SHOWN = (
     *("title", "brand", "category", "price", "was_price", "low_seen_at", "low_seen_on"),
-    *("voucher_code", "article_number", "picture"),
-    "expires_at",
+    *("sold", "is_ad", "voucher_code", "article_number", "picture", "expires_at"),
 )
+
+
+def sold_by(stock: int | None, link: str, voucher_code: str) -> str:
+    """Return who sells what does not say so: the site itself what it counts, a shop all else."""
+    return HERE if stock is not None else CODE if link and voucher_code else SHOP
 
 
 def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
     """Return the content that a deal's or a draft's item holds: what its card shows, and the rest of it."""
     shown = {name: getattr(card, name) for name in SHOWN}
     texts: dict[str, Any] = {name: item.get(name) or "" for name in ("link", "description")}
+    shown["sold"] = card.sold or sold_by(stock, texts["link"], card.voucher_code)
     return DealContent(stock=stock, **shown, **texts)
 
 
 def in_words(content: DealContent) -> dict[str, str]:
     """Return what a deal or draft holds as texts by field, '' for nothing: what the audit log compares."""
-    words = {name: "" if (value := getattr(content, name)) is None else str(value) for name in CONTENT_FIELDS}
+    values = {name: getattr(content, name) for name in CONTENT_FIELDS}
+    words = {name: "" if value is None or value is False else str(value) for name, value in values.items()}
     words["expires_at"] = iso(content.expires_at) if content.expires_at else ""
     words["picture"] = picture_in_words(content.picture)
     return words
@@ -140,8 +165,16 @@ def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
         found["brand"] = _("Choose a brand, or enter a new one.")
     if content.category not in CATEGORIES:
         found["category"] = _("Choose a category.")
-    if not content.link:
+    if content.sold in AT_SHOPS and not content.link:
         found["link"] = _("Enter the link to the shop.")
+    if content.sold == CODE and not content.voucher_code:
+        found["voucher_code"] = _("Enter the code.")
+    if content.sold == SHOP and content.voucher_code:
+        found["voucher_code"] = _(
+            "A deal with a code is sold “at a shop, with a code”. Choose that, or empty this."
+        )
+    if content.sold in AT_SHOPS and content.stock is not None:
+        found["stock"] = _("Only what is sold here has a stock. Choose that, or empty this.")
     if content.price is None:
         found["price"] = _("Enter the price.")
     elif content.was_price is not None and content.was_price <= content.price:
@@ -169,6 +202,8 @@ def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
 def text_problems(content: DealContent) -> dict[str, str]:
     """Return what not even a draft may hold: what is too long, out of range, or could do harm."""
     found: dict[str, str] = {}
+    if content.sold not in SOLD:
+        found["sold"] = _("Choose who sells it.")
     for name, most in (
         ("title", TITLE_CHARACTERS),
         ("description", DESCRIPTION_CHARACTERS),

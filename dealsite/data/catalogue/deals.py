@@ -79,10 +79,11 @@ def stock_is(stock: int | None) -> Condition:
 
 
 def deal_write(deal: Deal, changes: dict[Any, Any]) -> Update:
-    """Return the write that changes a deal while it is as it was read; VersionConflict otherwise."""
+    """Return the write that changes a deal while it is as it was read, None for what goes; else VersionConflict."""
     return Update(
         key=keys.deal(deal.id),
-        set=changes,
+        set={name: value for name, value in changes.items() if value is not None},
+        remove=[name for name, value in changes.items() if value is None],
         add={"writes": 1},
         when=(equals("writes", deal.writes),),
         otherwise=VersionConflict(),

@@ -203,7 +203,7 @@ def create(
             table.transact(
                 [
                     Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
-                    *known_by.write(draft_id, content),
+                    *known_by.write(draft_id, content.names),
                     noted("draft", draft_id, "started", by=by, now=now, new=content),
                     *([check_brand(brand)] if brand else []),
                 ]
@@ -244,7 +244,7 @@ def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: 
         content = replace(content, brand=brand.slug) if brand else content
         item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
         puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
-        puts += known_by.write(draft_id, content)
+        puts += known_by.write(draft_id, content.names)
     entry = noted_many("draft", "started", new, by=by, now=now)
     checks = [check_brand(brand) for brand in {brand.slug: brand for _, _, brand in new if brand}.values()]
     table.transact([*puts, entry, *checks])
@@ -274,7 +274,7 @@ def save(
     key, when = keys.draft(draft.id), unpublished_at(version)
     note, old = audit_context.note, draft.content
     kept = versions.keep_writes(draft.id, as_version(draft))
-    named = known_by.write(draft.id, content, old)
+    named = known_by.write(draft.id, content.names, old.names)
 
     def attempt(content: DealContent, brand: Brand | None) -> Draft:
         item = draft_item(

@@ -5,12 +5,11 @@ deal by it reads it and compares.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import partial
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.content import DealContent
 from dealsite.data.entities.deals import DEAL_BY
 from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.access_patterns import access_pattern
@@ -18,7 +17,6 @@ from dealsite.data.table.ids import hash_of
 from dealsite.data.table.parallel import together
 from dealsite.data.table.writes import Put
 
-EMPTY = DealContent()
 MOST = 200  # deals and drafts of one link or number that are looked at, the newest
 AT_ONCE = 8
 # What tells shops where a visitor is from.
@@ -70,14 +68,10 @@ def names_of(link: str, article_number: str) -> list[str]:
     return [*([same_link(link)] if link else []), *filter(None, [same_number(article_number)])]
 
 
-def write(target_id: str, content: DealContent, old: DealContent = EMPTY) -> list[Put]:
+def write(target_id: str, names: Iterable[str], before: Collection[str] = ()) -> list[Put]:
     """Return the writes that let a deal or draft be found by its link and article number, where they are new."""
-    before = names_of(old.link, old.article_number)
-    return [
-        Put(key=keys.deal_by(name, target_id), item=DEAL_BY.item({"id": target_id}))
-        for name in names_of(content.link, content.article_number)
-        if name not in before
-    ]
+    item = DEAL_BY.item({"id": target_id})
+    return [Put(key=keys.deal_by(name, target_id), item=item) for name in names if name not in before]
 
 
 @access_pattern("deals and drafts that have, or had, a link or article number", "1 query")

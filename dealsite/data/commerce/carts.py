@@ -40,8 +40,8 @@ from dealsite.text.lazy import Text
 
 VISITOR_CART_LIFETIME = timedelta(days=30)
 PRICE_UP, PRICE_DOWN, FEWER_LEFT = "price_up", "price_down", "fewer_left"
-SOLD_OUT, EXPIRED, GONE = "sold_out", "expired", "gone"
-UNAVAILABLE = {SOLD_OUT, EXPIRED, GONE}
+SOLD_OUT, EXPIRED, ELSEWHERE, GONE = "sold_out", "expired", "elsewhere", "gone"
+UNAVAILABLE = {SOLD_OUT, EXPIRED, ELSEWHERE, GONE}
 
 
 class CartChanged(Conflict):
@@ -350,6 +350,8 @@ def _shown(line: Line, offer: Item | None, now: datetime) -> LineView:
     quantity, problems = line.quantity, []
     if expires_at is not None and expires_at <= now:
         problems.append(EXPIRED)
+    elif "elsewhere" in offer:
+        problems.append(ELSEWHERE)
     elif left == 0:
         problems.append(SOLD_OUT)
     elif left is not None and left < line.quantity:

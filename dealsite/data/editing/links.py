@@ -16,6 +16,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import audit
+from dealsite.data.entities.deals import HERE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
@@ -73,9 +74,9 @@ class DealLink:
 
 
 def check_of(item: Mapping[str, Any]) -> LinkCheck | None:
-    """Return what a deal's item says of the link that it has now; None where there is nothing to say."""
+    """Return what a deal's item says of the link that shoppers see now; None where there is nothing to say."""
     kept = item.get("link_check")
-    if not kept or kept["link"] != item.get("link"):
+    if not kept or kept["link"] != item.get("link") or item["card"].get("sold") == HERE:
         return None
     return from_item(LinkCheck, kept)
 
@@ -109,7 +110,8 @@ def _is_accepted(linked: DealLink, now: datetime) -> bool:
 
 
 def _linked(item: Item) -> DealLink:
-    return DealLink(item["id"], item.get("link") or "", check_of(item))
+    is_seen = item["card"].get("sold") != HERE
+    return DealLink(item["id"], item.get("link") or "" if is_seen else "", check_of(item))
 
 
 @access_pattern("note that a link works", "1 update")

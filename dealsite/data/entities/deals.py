@@ -6,7 +6,7 @@ from dealsite.data import keys
 from dealsite.data.entities.attributes import Day, Flag, Map, Money, SetOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.pages import CATEGORIES, PAGES
-from dealsite.data.entities.texts import Link, Slug, Text, Ulid, Username
+from dealsite.data.entities.texts import LINK_CHARACTERS, Link, Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, time_of
 
@@ -19,6 +19,8 @@ ALT_CHARACTERS = 500
 NAME_CHARACTERS = 80  # of a brand or category
 MAX_PRICE = Decimal("9999999.99")
 MAX_STOCK = 1_000_000
+HERE, SHOP, CODE = SOLD = ("here", "shop", "code")  # by the site itself, at a shop, or there with a code
+AT_SHOPS = (SHOP, CODE)
 BY = Username(personal=True, also=("-",), about="the user name of whoever did it; - is the site itself")
 
 PICTURE: Shape = {
@@ -64,6 +66,9 @@ def card(*, of_draft: bool = False, of: str = "id") -> Shape:
         ),
         "raised_from": Money(most=MAX_PRICE, optional=True, about="the price before, if it was lower"),
         "picture": Map(PICTURE, optional=True),
+        "sold": Text(one_of=SOLD, optional=True, about="by the site itself, at a shop, or there with a code"),
+        "shop": Text(most=LINK_CHARACTERS, optional=True, about="the host of the link of what a shop sells"),
+        "is_ad": Flag(optional=True, about="the site earns from its link"),
         "voucher_code": Text(most=VOUCHER_CODE_CHARACTERS, optional=True),
         "article_number": Text(
             most=ARTICLE_NUMBER_CHARACTERS, optional=True, about="the shop's or supplier's"
@@ -105,7 +110,7 @@ DEAL = Entity(
     shape={
         "id": Ulid(about="its time is that of publication"),
         "card": Map(DEAL_CARD),
-        "link": Link(),
+        "link": Link(optional=True, about="kept aside, unseen, if the site itself sells it"),
         "description": Text(least=0, most=DESCRIPTION_CHARACTERS),
         "featured_on": SetOf(Text(one_of=PAGES), optional=True, about="pages whose featured list has it"),
         "version": Whole(least=1, about="counts its edits"),
@@ -138,6 +143,7 @@ OFFER = Entity(
         "price": Money(most=MAX_PRICE, copy_of="Deal.card.price"),
         "expires_at": Time(optional=True, copy_of="Deal.card.expires_at"),
         "stock": Whole(most=MAX_STOCK, optional=True, unit="pieces", about="absent: not counted"),
+        "elsewhere": Flag(optional=True, about="a shop sells it: no cart takes it"),
     },
 )
 

@@ -27,7 +27,7 @@ from typing import Protocol
 
 from dealsite.data import table
 from dealsite.data.integrity.accounts import People
-from dealsite.data.integrity.deal_copies import Featured, KnownBy, Offers
+from dealsite.data.integrity.deal_copies import Featured, KnownBy, Offers, Sellers
 from dealsite.data.integrity.histories import Prices, Trash, Versions
 from dealsite.data.integrity.items import WRONG_SHAPE, Items
 from dealsite.data.integrity.job_counts import AnnouncementSegments, BulkChanges
@@ -60,13 +60,14 @@ CHECKS: list[Callable[[], Check]] = [
     *(References, Offers, Prices, Versions, Trash, BrandNames, Counts, Featured, People),
     *(AnnouncementSegments, BulkChanges, Payments, Carts, Orders),
 ]
+FILLING: list[Callable[[], Check]] = [KnownBy, Sellers]  # what a release before did not write
 
 
 def find(seen: Callable[[], object] = lambda: None, *, retired: bool = False) -> list[Problem]:
     """Return what is wrong with the table; `seen` is called for each item. One scan, and a second one to be sure.
 
     `retired`: also what is as a release before wrote it, which is no damage: what is of a retired type, to be deleted,
-    and what deals and drafts are known by, to be added.
+    and what was not written then, to be added.
     A scan is no snapshot: of what editors change while it runs it may see one half only. What is
     truly wrong is wrong in the same way in both scans.
     """
@@ -93,7 +94,7 @@ def judge(items: Iterable[Item], *, retired: bool = False) -> list[Problem]:
     that a check cannot read or a newer build wrote, nor what would take away the rest of a lost deal or user.
     """
     single, roots = Items(), Roots()
-    checks = [make() for make in (*CHECKS, *([KnownBy] if retired else []))]
+    checks = [make() for make in (*CHECKS, *(FILLING if retired else ()))]
     doubtful: set[Check] = set()
     for item in items:
         if not single.is_sound(item):

@@ -9,8 +9,9 @@ from dataclasses import replace
 from dealsite.data import keys, table
 from dealsite.data.catalogue import cards, known_by
 from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.content import sold_by
 from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
-from dealsite.data.entities.deals import DEAL_BY, DEAL_CARD
+from dealsite.data.entities.deals import AT_SHOPS, DEAL_BY, DEAL_CARD
 from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
@@ -39,7 +40,7 @@ class Offers:
         if kind not in ("Deal", "Offer"):
             return
         (self.deals if kind == "Deal" else self.offers)[deal_id] = kept(
-            item, "id", "card", "writes", "stock", *SHARED
+            item, "id", "card", "writes", "link", "stock", "elsewhere", *SHARED
         )
         if deal_id in self.deals and deal_id in self.offers:
             self._compare(self.deals.pop(deal_id), self.offers.pop(deal_id))
@@ -54,7 +55,13 @@ class Offers:
             )
             self.found.append(Problem(deal_key, what, repairs))
             return
-        if wrong := differences(offer, {name: card.get(name) for name in SHARED}):
+        right = {name: card.get(name) for name in SHARED}
+        if "sold" in card:
+            right["elsewhere"] = True if card["sold"] in AT_SHOPS else None
+            if wrong := differences(card, {"shop": _seller(deal, offer)["shop"]}):
+                what = "Its card: " + say("{} is {!r}, not {!r}", card, wrong)
+                self.found.append(Problem(deal_key, what, (_with_card(deal, wrong),)))
+        if wrong := differences(offer, right):
             rows, update = _expiry_rows(deal), repair_write(offer, wrong)
             gone = [name for name in INDEX_KEYS if name not in rows]
             repair = replace(update, set={**update.set, **rows}, remove=[*update.remove, *gone])
@@ -84,6 +91,21 @@ class Offers:
             yield Problem(key, "This offer has no deal.", (Delete(key=key), gone))
 
 
+class Sellers(Offers):
+    """Finds the deals of which a build of before did not say who sells them."""
+
+    def _compare(self, deal: Item, offer: Item) -> None:
+        if "sold" not in deal["card"]:
+            seller = _seller(deal, offer)
+            what = "Its card does not say that it is sold by {sold!r}.".format(**seller)
+            elsewhere = repair_write(offer, {"elsewhere": True if seller["shop"] else None})
+            repairs = _with_card(deal, seller), replace(elsewhere, when=as_seen(offer, ["stock"]))
+            self.found.append(Problem(keys.deal(deal["id"]), what, repairs))
+
+    def problems(self) -> Iterator[Problem]:
+        yield from self.found
+
+
 def _told_by_offer(card: Item, offer: Item) -> Item:
     """Return what an offer says rightly that its deal's card says in a way that cannot be."""
     kinds = DEAL_CARD
@@ -94,6 +116,18 @@ def _told_by_offer(card: Item, offer: Item) -> Item:
         and (kinds[name].problem(card[name]) if name in card else not kinds[name].optional)
         and not kinds[name].problem(offer[name])
     }
+
+
+def _seller(deal: Item, offer: Item) -> Item:
+    """Return what a deal's card should say of who sells it."""
+    card, link = deal["card"], deal.get("link", "")
+    sold = card.get("sold") or sold_by(offer.get("stock"), link, card.get("voucher_code", ""))
+    return {"sold": sold, "shop": known_by.shop_of(link) if sold in AT_SHOPS else None}
+
+
+def _with_card(deal: Item, changes: Item) -> Update:
+    card = {name: value for name, value in (deal["card"] | changes).items() if value is not None}
+    return repair_write(deal, {"card": card})
 
 
 def _expiry_rows(deal: Item) -> dict[str, str]:
@@ -107,7 +141,9 @@ def _offer_of(deal: Item) -> Put:
         {name: deal["card"].get(name) for name in SHARED},
         0 if deal["card"].get("sold_out") else None,
     )
-    item = {"type": "Offer", "id": deal["id"], **shared, "stock": stock, **_expiry_rows(deal)}
+    elsewhere = deal["card"].get("sold") in AT_SHOPS or None
+    item = {"type": "Offer", "id": deal["id"], **shared, "stock": stock, "elsewhere": elsewhere}
+    item |= _expiry_rows(deal)
     return Put(key=keys.offer(deal["id"]), item=item, when=(absent(),))
 
 

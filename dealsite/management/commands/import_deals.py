@@ -13,7 +13,7 @@ from dealsite.data.people import users
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.imports import csv_files, csv_format, downloads, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat
-from dealsite.imports.layout import FIELDS, NEEDED, Layout, guessed
+from dealsite.imports.layout import FIELDS, Layout, guessed, missing
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import NEW_BRAND, NewBrand, Remark
 from dealsite.management.command import Progress, SiteCommand
@@ -110,10 +110,11 @@ class Command(SiteCommand):
     def _layout(self, upload: csv_format.Upload) -> Layout:
         zone, now = settings.DEALSITE_TIME_ZONE, timezone.now()
         layout = guessed(upload.titles, upload.first_rows, zone=zone, moment=now, drafts=False)
-        needed = (*NEEDED, "brand", "category", "published_at")
-        if missing := [field for field in needed if field not in layout.columns]:
+        lacking = missing(layout.columns)
+        lacking += [one for one in ("brand", "category", "published_at") if one not in layout.columns]
+        if lacking:
             raise BadFile(
-                f"No column holds: {', '.join(missing)}. Name the columns in the first line of the file."
+                f"No column holds: {', '.join(lacking)}. Name the columns in the first line of the file."
             )
         if left_out := [
             title for title, field in zip(layout.titles, layout.columns, strict=True) if not field

@@ -28,7 +28,6 @@ def test_the_preview_shows_a_card_and_a_page_as_shoppers_will_see_them(editor):
     assert re.search(r"<h1[^>]*>Mechanical keyboard</h1>", html)
     for text in (
         "Nordlicht",
-        "NORD10",
         "<strong>switches</strong>",
         "RRP €119.00",
         "12 in stock",

@@ -27,6 +27,7 @@ from tests.builders import (
     DAY,
     EDITOR,
     HOUR,
+    LINK,
     NOW,
     PICTURE,
     make_brand,
@@ -82,7 +83,7 @@ def ready_draft(**more) -> drafts.Draft:
     return make_draft(
         **{
             name: getattr(content, name)
-            for name in ("title", "category", "price", "was_price", "link", "description", "picture")
+            for name in ("title", "category", "price", "was_price", "sold", "description", "picture")
         },
         brand="Nordlicht",
     )
@@ -110,7 +111,7 @@ def troubles(search_index):
         "sold-out": make_deal(title="Sold", stock=0, picture=PICTURE),
         "alt-texts": damage_alt(make_deal(title="Silent", picture=PICTURE)),
         "pictures": make_deal(title="Bare"),
-        "links": make_deal(title="Broken", picture=PICTURE),
+        "links": make_deal(title="Broken", picture=PICTURE, link=LINK),
         "featured": make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE),
         "fine": make_deal(title="Fine", picture=PICTURE),
         "tomorrow": make_deal(title="Not today", live_at=NOW + DAY, picture=PICTURE),
@@ -604,7 +605,7 @@ def test_a_damaged_place_is_400(editor, troubles, place):
     ],
 )
 def test_a_broken_link_says_since_when_and_why(editor, search_index, reason, words):
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     break_link(deal, reason)
     search_index()
     html = " ".join(editor.get(topic("links")).content.decode().split())

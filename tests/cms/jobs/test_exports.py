@@ -31,6 +31,7 @@ from tests.builders import (
     DAY,
     EDITOR,
     HOUR,
+    LINK,
     NOW,
     PICTURE,
     STATED,
@@ -217,7 +218,8 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
     make_deal(title="Ends", expires_at=NOW + HOUR, picture=PICTURE)
     sold = make_deal(title="Sold", stock=0, picture=PICTURE)
     damage_alt(make_deal(title="Silent", picture=PICTURE))
-    break_link(make_deal(title="Broken", picture=PICTURE))
+    make_deal(title="Aside", picture=PICTURE, stock=3, link=LINK)
+    break_link(make_deal(title="Broken", picture=PICTURE, link=LINK))
     over = make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE)
     make_draft(title="Half done")
     feature("front", over, sold)
@@ -230,6 +232,7 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
         "ending": ["Ends"],
         "featured": ["Over", "Sold", "Over"],
         "links": ["Broken"],
+        "links-aside": ["Aside"],
         "sold-out": ["Sold"],
         "alt-texts": ["Silent"],
         "pictures": ["Half done"],

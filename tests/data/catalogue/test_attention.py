@@ -12,6 +12,7 @@ from dealsite.data.editing import links
 from tests.builders import (
     EDITOR,
     HOUR,
+    LINK,
     NOW,
     make_brand,
     make_category,
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 @pytest.mark.moto
 def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
-    deal, draft = make_deal(), make_draft(title="Half")
+    deal, draft = make_deal(link=LINK), make_draft(title="Half")
     links.fails(links.get(deal.id), "404", now=NOW)
     page, found = featured.load("front", [deal.id])
     featured.set_featured(page, [found[deal.id]], version=0, by=EDITOR, now=NOW)

@@ -13,6 +13,7 @@ from dealsite.data.catalogue import brands, categories, deals, drafts, featured,
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.catalogue.deal.stock import mark_writes
+from dealsite.data.entities.deals import CODE, SHOP
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Update
@@ -20,6 +21,7 @@ from tests.builders import (
     DAY,
     EDITOR,
     HOUR,
+    LINK,
     NOW,
     PICTURE,
     STATED,
@@ -46,11 +48,11 @@ def feature(page_id, *featured_deals):
 
 
 def test_a_published_deal_is_read_back_as_it_was_written():
-    deal = make_deal(picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10", **STATED)
+    deal = make_deal(picture=PICTURE, expires_at=NOW + DAY, voucher_code="SAVE10", **STATED)
     read = deals.get(deal.id)
     assert read == deal
     assert read.content == make_content(
-        picture=PICTURE, stock=5, expires_at=NOW + DAY, voucher_code="SAVE10", **STATED
+        picture=PICTURE, expires_at=NOW + DAY, voucher_code="SAVE10", **STATED
     )
     assert (read.version, read.updated_by, read.live_at) == (1, EDITOR, NOW - HOUR)
     assert read.card.brand_name == "Nordlicht"
@@ -111,6 +113,11 @@ def test_publishing_under_the_same_id_again_returns_the_deal_that_is_there():
         ("description", {"description": "x" * 20_001}),
         ("description", {"description": "x" * 400_000}),
         ("voucher_code", {"voucher_code": "x" * 101}),
+        ("sold", {"sold": "nobody"}),
+        ("link", {"sold": SHOP}),
+        ("voucher_code", {"sold": CODE, "link": LINK}),
+        ("voucher_code", {"sold": SHOP, "voucher_code": "SAVE10"}),
+        ("stock", {"sold": SHOP, "link": LINK, "stock": 3}),
     ],
 )
 @pytest.mark.engines("native")

@@ -75,8 +75,11 @@ def test_an_article_number_is_one_however_it_is_written():
     assert {known_by.same_number(one) for one in ("", " ", "-", "#", "\u200b")} == {""}
     assert known_by.names_of("", " - ") == []
     content = make_content(link=LINK, article_number="B1")
-    assert len(known_by.write(make_id(), content)) == 2
-    assert known_by.write(make_id(), content, replace(content, link=SAME[0], article_number="b1 ")) == []
+    assert len(known_by.write(make_id(), content.names)) == 2
+    assert (
+        known_by.write(make_id(), replace(content, link=SAME[0], article_number="b1 ").names, content.names)
+        == []
+    )
 
 
 def test_the_shop_of_a_link_is_its_host():

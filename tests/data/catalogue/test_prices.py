@@ -15,6 +15,7 @@ from dealsite.data.catalogue import deals, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.deal import editing, publishing, rescheduling
 from dealsite.data.catalogue.prices import Price
+from dealsite.data.entities.deals import SHOP
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Delete, Update
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id
@@ -219,7 +220,7 @@ def test_what_may_be_said_of_a_price_follows_its_changes_and_those_of_what_it_is
     assert (deal.card.low, deal.card.percent_off) == (Decimal("60.00"), 16)
     deal = editing.edit(
         deal,
-        replace(stated, link="https://other.example/", title="Elsewhere"),
+        replace(stated, sold=SHOP, link="https://other.example/", title="Elsewhere"),
         version=deal.version,
         brand=brand,
         by=EDITOR,

@@ -16,10 +16,11 @@ from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.cart.changing import CannotAdd
 from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME, CartChanged, CartFull
 from dealsite.data.entities.commerce import ACTIVE, MAX_SAVED, MAX_SAVED_OF_VISITOR, SAVED
+from dealsite.data.entities.deals import SHOP
 from dealsite.data.integrity import checks
 from dealsite.data.table import client, errors, schema
 from dealsite.data.table.writes import Delete, Put
-from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_id
+from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, PICTURE, make_deal, make_id
 from tests.measuring import measured
 from tests.shop import ANN, BOB, GUEST, add, delete, edit, fill, held, make_deals, want
 
@@ -129,6 +130,7 @@ def test_what_cannot_be_bought_is_refused_with_the_reason():
     )
     for deal_id, words in (
         (sold_out.id, "is sold out"),
+        (make_deal(link=LINK).id, "is sold at shop.example"),
         (expiring.id, "has expired"),
         (scheduled.id, "not offered any more"),
         (make_id(), "not offered any more"),
@@ -376,13 +378,14 @@ def test_a_visitor_saves_no_more_than_can_be_merged():
 
 
 def test_what_changed_since_the_shopper_looked_is_named():
-    up, down, fewer, sold_out, expired, gone, same = make_deals(7, stock=5)
-    fill(ANN, [up, down, fewer, sold_out, expired, gone, same], 3)
+    up, down, fewer, sold_out, expired, elsewhere, gone, same = make_deals(8, stock=5)
+    fill(ANN, [up, down, fewer, sold_out, expired, elsewhere, gone, same], 3)
     edit(up, price=Decimal("80.00"), was_price=None)
     edit(down, price=Decimal("70.00"))
     edit(fewer, stock=2)
     edit(sold_out, stock=0)
     edit(expired, expires_at=NOW)
+    edit(elsewhere, sold=SHOP, link=LINK, stock=None)
     delete(gone)
     assert problems() == {
         up.id: (carts.PRICE_UP,),
@@ -390,6 +393,7 @@ def test_what_changed_since_the_shopper_looked_is_named():
         fewer.id: (carts.FEWER_LEFT,),
         sold_out.id: (carts.SOLD_OUT,),
         expired.id: (carts.EXPIRED,),
+        elsewhere.id: (carts.ELSEWHERE,),
         gone.id: (carts.GONE,),
     }
     shown = look()

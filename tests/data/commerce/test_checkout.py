@@ -21,13 +21,14 @@ from dealsite.data.commerce.payment.payment_totals import changes, writes
 from dealsite.data.commerce.payments import change_write
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, PLACED, PLANS, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.deals import SHOP
 from dealsite.data.entities.payments import PROCESSED, SCHEDULED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, messages, profiles, users
 from dealsite.data.table import client, errors
 from dealsite.data.table.writes import Put, Update
-from tests.builders import DAY, HOUR, NOW, make_deal, make_id
+from tests.builders import DAY, HOUR, LINK, NOW, make_deal, make_id
 from tests.measuring import measured
 from tests.people import make_user
 from tests.shop import (
@@ -215,6 +216,7 @@ CHANGES = {
     "it is sold out": lambda deal: edit(deal, stock=0),
     "fewer are left": lambda deal: edit(deal, stock=1),
     "it has expired": lambda deal: edit(deal, expires_at=NOW + HOUR),
+    "a shop sells it": lambda deal: edit(deal, sold=SHOP, link=LINK, stock=None),
     "it is gone": delete,
 }
 

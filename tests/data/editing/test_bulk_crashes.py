@@ -52,7 +52,7 @@ def seed() -> None:
             "title": f"Draft {number}",
             "category": source.category,
             "price": source.price,
-            "link": source.link,
+            "sold": source.sold,
         }
         make_draft(draft_id=draft_id, brand="Nordlicht", now=NOW - DAY, **(made | filled))
 

@@ -13,7 +13,7 @@ from dealsite.data.editing import audit, links
 from dealsite.data.editing.links import ACCEPTED, APART, CHECK_LINK, CHECK_LINKS, PAGE_SIZE
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_deal, make_id
+from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_brand, make_deal, make_id
 from tests.measuring import measured
 from tests.races import at_once
 
@@ -48,13 +48,13 @@ def waiting(wait_for_indexes) -> list[str]:
 
 
 def test_a_deal_has_nothing_of_a_link_that_works():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     links.works(links.get(deal.id))
     assert links.get(deal.id) == links.DealLink(deal.id, deal.content.link, None)
 
 
 def test_two_failures_some_hours_apart_make_a_broken_link():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     once = links.get(deal.id).check
     fail(deal.id, hours=6, reason="410")
@@ -67,7 +67,7 @@ def test_two_failures_some_hours_apart_make_a_broken_link():
 
 
 def test_a_failure_soon_after_another_does_not_count():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     for hours in (0, 1, 5.9):
         fail(deal.id, hours=hours)
     check = measured(links.get)(deal.id).check
@@ -78,7 +78,7 @@ def test_a_failure_soon_after_another_does_not_count():
 
 
 def test_the_first_failure_asks_for_another_look_six_hours_later(wait_for_indexes):
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     fail(deal.id, hours=1)
     fail(deal.id, hours=7)
@@ -88,14 +88,14 @@ def test_the_first_failure_asks_for_another_look_six_hours_later(wait_for_indexe
 
 
 def test_a_link_that_works_again_is_forgotten():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     measured(links.works)(links.get(deal.id))
     assert links.get(deal.id).check is None
 
 
 def test_another_link_begins_anew():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     before = links.get(deal.id)
     fail(deal.id, hours=6)
@@ -108,7 +108,7 @@ def test_another_link_begins_anew():
 
 
 def test_an_edit_of_something_else_keeps_what_is_known():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     stored = deals.get(deal.id)
     dearer = replace(stored.content, title="Another title")
@@ -117,7 +117,7 @@ def test_an_edit_of_something_else_keeps_what_is_known():
 
 
 def test_what_is_found_of_a_deal_that_is_gone_is_left_out():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     linked = links.get(deal.id)
     deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
@@ -128,14 +128,14 @@ def test_what_is_found_of_a_deal_that_is_gone_is_left_out():
 
 
 def test_of_two_checks_at_once_one_failure_is_kept():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     linked = links.get(deal.id)
     at_once(*(lambda: links.fails(linked, "404", now=NOW) for _ in range(4)))
     assert links.get(deal.id).check.failures == 1
 
 
 def test_a_failure_that_is_found_while_an_editor_accepts_the_link_does_not_undo_that():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     fail(deal.id)
     seen = links.get(deal.id)
     measured(links.accept)(deal.id, link=deal.content.link, by=EDITOR, now=NOW)
@@ -146,7 +146,7 @@ def test_a_failure_that_is_found_while_an_editor_accepts_the_link_does_not_undo_
 
 
 def test_an_editors_word_is_noted_and_can_be_taken_back(wait_for_indexes):
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     links.accept(deal.id, link=deal.content.link, by="mara", now=NOW)
     measured(links.take_back)(deal.id, by="mara", now=NOW + HOUR)
     assert links.get(deal.id).check is None
@@ -156,14 +156,14 @@ def test_an_editors_word_is_noted_and_can_be_taken_back(wait_for_indexes):
 
 
 def test_only_the_link_that_an_editor_saw_is_accepted():
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     with pytest.raises(errors.VersionConflict):
         links.accept(deal.id, link="https://shop.example/before", by=EDITOR, now=NOW)
     assert links.get(deal.id).check is None
 
 
 def test_a_link_is_checked_at_once_where_that_is_asked_for(wait_for_indexes):
-    deal = make_deal()
+    deal = make_deal(link=LINK)
     measured(links.check_again)(deal.id, now=NOW)
     assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 0"]
 
@@ -178,10 +178,10 @@ def test_no_link_of_no_deal(deal_id):
 
 
 def test_a_round_walks_over_all_that_have_not_expired_newest_first(wait_for_indexes):
-    live = [make_deal(live_at=NOW - number * DAY) for number in range(PAGE_SIZE + 3)]
-    later = make_deal(live_at=NOW + DAY)
-    over = make_deal(live_at=NOW - HOUR, expires_at=NOW - HOUR / 2)
-    fine = make_deal(live_at=NOW - 2 * HOUR)
+    live = [make_deal(link=LINK, live_at=NOW - number * DAY) for number in range(PAGE_SIZE + 3)]
+    later = make_deal(link=LINK, live_at=NOW + DAY)
+    over = make_deal(link=LINK, live_at=NOW - HOUR, expires_at=NOW - HOUR / 2)
+    fine = make_deal(link=LINK, live_at=NOW - 2 * HOUR)
     links.accept(fine.id, link=fine.content.link, by=EDITOR, now=NOW)
     wait_for_indexes()
     walked, after, more = [], "", True
@@ -218,7 +218,7 @@ def test_of_workers_that_begin_a_round_at_once_one_does():
 
 
 def test_the_links_of_a_page_are_read_at_once(wait_for_indexes):
-    made = [make_deal() for _ in range(3)]
+    made = [make_deal(link=LINK) for _ in range(3)]
     wait_for_indexes()
     found, _ = measured(links.page)(after=make_id(NOW + DAY), now=NOW)
     assert {deal_id for deal_id, _ in found} == {deal.id for deal in made}

@@ -14,6 +14,7 @@ from dealsite.data.catalogue import brands, categories, deals, drafts, featured,
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import audit, trash, trash_record
+from dealsite.data.entities.deals import HERE
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -57,7 +58,9 @@ def stored(deal_id: str) -> tuple[dict, dict]:
 
 
 def test_a_deal_comes_back_as_it_was(wait_for_indexes):
-    deal = make_deal(stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE", announce=True)
+    deal = make_deal(
+        sold=HERE, stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE", announce=True
+    )
     reprice(deal, "69.90")
     item, offer = stored(deal.id)
     delete(deal)

@@ -14,6 +14,7 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, rescheduling
 from dealsite.data.editing import trash, versions
 from dealsite.data.editing.versions import Version
+from dealsite.data.entities.deals import HERE
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Delete, Put
@@ -41,7 +42,7 @@ def revert(deal: deals.Deal, number: int, *, stock: bool = False, end: bool = Tr
 
 
 def test_an_edit_keeps_what_was_before_it():
-    deal = make_deal(stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE")
+    deal = make_deal(sold=HERE, stock=3, expires_at=NOW + DAY, picture=PICTURE, voucher_code="SAVE")
     edited = edit(deal, title="New", price=Decimal("60"))
     edit(edited, description="Other", by="ann", now=LATER + HOUR)
     page = measured(versions.newest)(deal.id)
@@ -176,7 +177,7 @@ def test_its_stock_and_end_come_back_where_that_is_asked_for():
     assert revert(edited, 1, stock=True).content == deal.content
     again = deals.get(deal.id)
     assert revert(again, 2, end=False).content == deal.content
-    again = deals.get(deal.id)
+    again = edit(deals.get(deal.id), price=Decimal("60"))
     found = measured(editing.revert)(
         again, versions.get(deal.id, 2), version=again.version, stock=True, end=True, by=EDITOR, now=LATER
     )

@@ -29,6 +29,9 @@ CARD: dict[str, Any] = {
     "low": Decimal("99.5"),
     "raised_from": 75,
     "picture": PICTURE,
+    "sold": "code",
+    "shop": "shop.example",
+    "is_ad": True,
     "voucher_code": "KEYS10",
     "article_number": "MK-87/b",
     "expires_at": ENDS,
@@ -87,6 +90,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "price": Decimal("79.9"),
         "expires_at": ENDS,
         "stock": 0,
+        "elsewhere": True,
     },
     "DealBy": {
         "PK": f"DEALBY#{hash_of('shop.example/1?#')}",

@@ -594,6 +594,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         ORDERED,
         "card.status is",
     ),
+    "an offer of what a shop sells that carts take": (
+        lambda: table.write(Update(key=keys.offer(LIVE), set={"elsewhere": True})),
+        keys.offer(LIVE),
+        "elsewhere is True",
+    ),
     "a brand in an index": (
         change(keys.brand("aurora"), GSI1PK="X", GSI1SK="Y"),
         keys.brand("aurora"),
@@ -666,6 +671,10 @@ def test_all_damage_at_once_is_repaired_too(seed):
 # A change of the deal's card shows in its featured copies as well.
 IN_CARDS: dict[str, tuple[Callable[[], None], str]] = {
     "an old brand name": (change_in(keys.deal(LIVE), ("card", "brand_name"), "Old"), "'Old'"),
+    "a shop that is not that of the link": (
+        change_in(keys.deal(LIVE), ("card", "shop"), "other.example"),
+        "shop is 'other.example', not None",
+    ),
     "sold out though there is stock": (
         change_in(keys.deal(LIVE), ("card", "sold_out"), True),
         "sold_out=True",

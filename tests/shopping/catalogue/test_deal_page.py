@@ -11,7 +11,8 @@ import pytest
 from django.test import Client
 
 from dealsite.data.catalogue.cards import Picture
-from tests.builders import DAY, HOUR, NOW, PICTURE, STATED, make_deal
+from shopping.templatetags.shopping import deal_card
+from tests.builders import DAY, HOUR, LINK, NOW, PICTURE, STATED, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -28,7 +29,7 @@ def structured_data(html: str) -> Any:
 
 
 def test_a_deal_page_shows_the_deal(client: Client):
-    deal = make_deal(stock=3, voucher_code="SAVE", expires_at=NOW + 3 * DAY, picture=PICTURE, **STATED)
+    deal = make_deal(stock=3, expires_at=NOW + 3 * DAY, picture=PICTURE, **STATED)
     html = client.get(address_of(deal)).content.decode()
     for words in (
         "Mechanical keyboard</h1>",
@@ -39,7 +40,6 @@ def test_a_deal_page_shows_the_deal(client: Client):
         "3 in stock",
     ):
         assert words in html
-    assert 'data-copy="SAVE"' in html
     assert "24 Nov 2026, 12:00 UTC" in html
     assert "3 days left" in html
     assert 'alt="A keyboard on a desk"' in html
@@ -50,7 +50,35 @@ def test_the_outgoing_link_tells_the_shop_nothing(client: Client):
     html = client.get(address_of(deal)).content.decode()
     (attributes,) = re.findall(r'<a[^>]*href="https://shop\.example/a\?b=1&amp;c=2"([^>]*)>', html)
     assert 'rel="nofollow noopener noreferrer"' in attributes
-    assert "at shop.example" in html
+    assert "sponsored" not in attributes
+    ad = client.get(address_of(make_deal(link="https://shop.example/ad", is_ad=True))).content.decode()
+    (attributes,) = re.findall(r'<a[^>]*href="https://shop\.example/ad"([^>]*)>', ad)
+    assert 'rel="nofollow sponsored noopener noreferrer"' in attributes
+    assert '<b class="ad">Ad</b>' in ad
+
+
+CART, GO, CODE = "Add to cart\n", "Go to shop.example\n", 'data-copy="SAVE"'
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ({}, {CART, "Sold and sent by Dealsite", "Sold here"}),
+        ({"stock": 3, "voucher_code": "SAVE"}, {CART, "Sold and sent by Dealsite", "Sold here"}),
+        ({"link": LINK}, {GO, "Sold by shop.example"}),
+        ({"voucher_code": "SAVE"}, {GO, CODE, "Sold by shop.example"}),
+    ],
+)
+def test_a_deal_has_the_buttons_of_its_kind_only(client: Client, content, shown):
+    deal = make_deal(**content)
+    (page,) = re.findall(r"<article.*</article>", client.get(address_of(deal)).content.decode(), re.DOTALL)
+    card = str(deal_card(deal.card, NOW))
+    every = {CART, GO, CODE, "Sold and sent by Dealsite", "Sold by shop.example"}
+    assert {words for words in every if words in page} == shown & every
+    assert ("Add to cart" in card, CODE in card) == (CART in shown, CODE in shown)
+    assert [words for words in ("Sold here", "shop.example") if words in card] == [
+        "Sold here" if CART in shown else "shop.example"
+    ]
 
 
 @pytest.mark.parametrize("address", ["/deals/{}/", "/deals/{}/another-title/"])
@@ -103,6 +131,7 @@ def test_search_engines_read_product_and_offer(client: Client):
         "price": "79.90",
         "priceCurrency": "EUR",
         "availability": "https://schema.org/InStock",
+        "seller": {"@type": "Organization", "name": "Dealsite"},
         "priceValidUntil": "2026-11-22T12:00:00+00:00",
         "priceSpecification": {
             "@type": "UnitPriceSpecification",

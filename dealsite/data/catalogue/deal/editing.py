@@ -20,6 +20,7 @@ from dealsite.data.catalogue.prices import Price
 from dealsite.data.editing import versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
+from dealsite.data.entities.deals import HERE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
@@ -120,7 +121,7 @@ def _edit_writes(
     old, new = (deal.content.brand, deal.content.category), (content.brand, content.category)
     changes = {
         "card": card.as_item(),
-        "link": content.link,
+        "link": content.link or None,
         "description": content.description,
         "version": deal.version + 1,
         "last_edit": token,
@@ -134,7 +135,7 @@ def _edit_writes(
     writes += versions.keep_writes(deal.history_id, as_version(deal))
     note = audit_context.note
     writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
-    writes += known_by.write(deal.id, content, deal.content)
+    writes += known_by.write(deal.id, content.names, deal.content.names)
     if card != deal.card:
         writes += renew_featured(deal.featured_on, card)
     return [*writes, *audit_context.writes]
@@ -146,12 +147,7 @@ def as_version(deal: Deal) -> Version:
 
 
 def _has_other_price(deal: Deal, content: DealContent) -> bool:
-    return content.price != deal.content.price or _seller(content) != _seller(deal.content)
-
-
-def _seller(content: DealContent) -> str:
-    """Return who sells it: '' is the site itself, which counts its stock, or else the link's shop."""
-    return known_by.shop_of(content.link) if content.stock is None else ""
+    return content.price != deal.content.price or content.shop != deal.content.shop
 
 
 def _priced(deal: Deal, content: DealContent, brand: Brand, now: datetime) -> tuple[DealCard, list[Write]]:
@@ -169,7 +165,7 @@ def _priced(deal: Deal, content: DealContent, brand: Brand, now: datetime) -> tu
     history = prices.of_deal(deal.id) or [Price(deal.live_at, was.price or Decimal(0))]
     if not is_other or content.price is None:
         return prices.compared(card, history), []
-    new_seller = _seller(content) != _seller(was)
+    new_seller = content.shop != was.shop
     change = prices.change_write(deal.id, content, deal.version + 1, now=now, new_seller=new_seller)
     earlier = [] if deal.has_prices else [prices.first_write(deal.id, was)]
     return prices.compared(card, [*history, Price(now, content.price, new_seller)]), [*earlier, change]
@@ -194,6 +190,9 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
             changes["expires_at"] = iso(content.expires_at)
         else:
             gone.append("expires_at")
+    if content.sold != deal.card.sold:
+        changes |= {"elsewhere": True} if content.sold != HERE else {}
+        gone += ["elsewhere"] if content.sold == HERE else []
     if content.stock != was.stock:
         when.append(stock_is(was.stock))
         if content.stock is None:
@@ -216,7 +215,7 @@ def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by:
     """
     content = replace(
         to.content,
-        stock=to.content.stock if stock else deal.stock,
+        stock=to.content.stock if stock or to.content.sold != HERE else deal.stock,
         expires_at=to.content.expires_at if end else deal.content.expires_at,
     )
     if content == deal.content and version == deal.version:

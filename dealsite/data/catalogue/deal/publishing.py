@@ -15,7 +15,7 @@ from dealsite.data.catalogue.content import DealContent, noted, noted_many, prob
 from dealsite.data.catalogue.deals import Deal, deal_from_items, get
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
-from dealsite.data.entities.deals import DEAL, OFFER
+from dealsite.data.entities.deals import AT_SHOPS, DEAL, OFFER
 from dealsite.data.people import announcements
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
@@ -98,7 +98,7 @@ def _publish_writes(
 ) -> tuple[Put, *tuple[Write, ...]]:
     put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
     writes: list[Write] = [offer, prices.first_write(deal_id, content), check_brand(brand)]
-    writes += known_by.write(deal_id, content)
+    writes += known_by.write(deal_id, content.names)
     if draft is not None:
         writes.append(drafts.published_write(draft, deal_id))
     if announce:
@@ -119,7 +119,7 @@ def deal_writes(
     values = {
         "id": deal_id,
         "card": content.card(deal_id, brand.name).as_item(),
-        "link": content.link,
+        "link": content.link or None,
         "description": content.description,
         "version": 1,
         "writes": 1,
@@ -147,6 +147,7 @@ def offer_item(deal_id: str, shown: DealContent | DealCard, stock: int | None) -
         "price": shown.price,
         "expires_at": iso(shown.expires_at) if shown.expires_at else None,
         "stock": stock,
+        "elsewhere": shown.sold in AT_SHOPS or None,
     }
     return OFFER.item(values)
 

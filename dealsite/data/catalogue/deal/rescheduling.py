@@ -94,7 +94,7 @@ def _reschedule_writes(
     writes: list[Write] = [
         offer,
         *prices.move_writes(deal.id, new_id, content),
-        *known_by.write(new_id, content),
+        *known_by.write(new_id, content.names),
         Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=VersionConflict()),
         Delete(key=keys.offer(deal.id), when=(exists(), stock_is(deal.stock)), otherwise=VersionConflict()),
         check_brand(brand),

@@ -353,6 +353,10 @@ def buyable(deal_id: str, items: Mapping[keys.Key, Item], *, now: datetime) -> D
     deal = deal_from_items(item, offer) if item and offer else None
     if deal is None or offer is None or not deal.card.is_visible(now):
         raise CannotAdd(NOT_OFFERED)
+    if "elsewhere" in offer:
+        raise CannotAdd(
+            _("“%(title)s” is sold at %(shop)s.") % {"title": deal.card.title, "shop": deal.card.shop}
+        )
     state = replace(deal.card, sold_out=offer.get("stock") == 0).state(now)
     if state == "expired":
         raise CannotAdd(_("The deal “%(title)s” has expired.") % {"title": deal.card.title})

@@ -30,6 +30,7 @@ from dealsite.data.commerce.order.order_record import (
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.commerce.payments import insert_writes, new_payments, plans_for
 from dealsite.data.entities.commerce import ACTIVE, PLACED, PLANS, PURCHASED
+from dealsite.data.entities.deals import HERE
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
@@ -190,7 +191,8 @@ def _order_writes(
 
 
 def _as_shown(line: Line, now: datetime) -> tuple[Condition, ...]:
-    return equals("price", line.price), either(missing("expires_at"), above("expires_at", iso(now)))
+    lasts = either(missing("expires_at"), above("expires_at", iso(now)))
+    return equals("price", line.price), missing("elsewhere"), lasts
 
 
 def _offer_unread(line: Line, now: datetime) -> Write:
@@ -229,6 +231,8 @@ def _offers_read(lines: Sequence[Line], deals: dict[str, Deal], actions: int, no
 def _offer_of(deal: Deal) -> dict[str, object]:
     """Return what of an offer decides whether a line can be bought."""
     offer: dict[str, object] = {"price": deal.content.price}
+    if deal.content.sold != HERE:
+        offer["elsewhere"] = True
     if deal.stock is not None:
         offer["stock"] = deal.stock
     if deal.content.expires_at is not None:

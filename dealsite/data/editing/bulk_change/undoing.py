@@ -95,7 +95,9 @@ def _as_before(row: BulkResult, thing: Thing) -> DealContent:
     """Return what a deal or draft held before an import; of the stock, what the import added is taken away."""
     history = thing.history_id if isinstance(thing, Deal) else thing.id
     before, stock = versions.get(history, int(row.before)).content, thing.content.stock
-    if row.stock is not None:
+    if before.sold != thing.content.sold:
+        stock = before.stock
+    elif row.stock is not None:
         was = before.stock
         stock = was if was is None or stock is None else max(0, was + stock - row.stock)
     return replace(before, stock=stock)
