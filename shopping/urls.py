@@ -32,6 +32,7 @@ urlpatterns = [
     ),
     path("deals/<str:deal_id>/", pages.deal, name="deal"),
     path("deals/<str:deal_id>/<str:slug>/", pages.deal, name="deal"),
+    path("go/<str:deal_id>/", pages.go, name="go"),
     path("cart/", cart.cart, name="cart"),
     path("cart/add/", cart.add_to_cart, name="add_to_cart"),
     path("cart/badge/", cart.cart_badge, name="cart_badge"),

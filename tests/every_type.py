@@ -8,6 +8,7 @@ from decimal import Decimal
 from dealsite.data import keys, table
 from dealsite.data.catalogue import (
     brands,
+    clicks,
     deals,
     featured,
     featured_plans,
@@ -103,6 +104,7 @@ def store_every_type() -> None:
     content = replace(gone.content, title="Gone")
     editing.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
     deleting.delete(gone, by=EDITOR, now=NOW)
+    clicks.count(LIVE, NOW.date(), {"00ab"})
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)

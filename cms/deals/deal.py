@@ -1,6 +1,9 @@
 """The page of one deal, scheduled or live: edit it, or keep its changes unpublished."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -27,7 +30,7 @@ from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, named_content
-from dealsite.data.catalogue import deals
+from dealsite.data.catalogue import clicks, deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deal import editing
@@ -36,8 +39,10 @@ from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
+from dealsite.data.table.parallel import together
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
+CLICKS_SHOWN = timedelta(days=29)  # before today
 CHANGES_GONE = gettext_lazy(
     "The unpublished changes were published or discarded while you worked on them. "
     "This is what you typed: save it, or keep it as a draft again."
@@ -45,20 +50,24 @@ CHANGES_GONE = gettext_lazy(
 
 
 @takes_files(PICTURE_FORM)
-@editor_form("1 batch get + 1 get")
+@editor_form("1 batch get + 1 get + 1 query")
 @holds_a_frame
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
     if request.method == "POST":
         return change_deal(request, deal_id)
-    stored = deals.get(deal_id)
-    kept = pending_edits.find(stored)
+    stored, today = deals.get(deal_id), timezone.now().astimezone(UTC).date()
+    reads: list[Callable[[], Any]] = [partial(pending_edits.find, stored)]
+    if stored.content.shop:
+        reads.append(partial(clicks.of_deal, deal_id, since=today - CLICKS_SHOWN))
+    kept, *counted = together(*reads)
     if kept and not kept.is_discarded and "changes" in request.GET:
         return deal_page(request, opened_form(kept), stored)
     form = DealForm.opened(typed(stored), stored.version)
     form.kept = kept
     form.changes = kept.version if kept and kept.is_discarded else 0
-    return deal_page(request, form, stored)
+    seen = {"today": counted[0].get(today, 0), "month": sum(counted[0].values())} if counted else None
+    return deal_page(request, form, stored, seen=seen)
 
 
 def change_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
@@ -185,12 +194,22 @@ def deal_page(
     deal_id: str = "",
     trouble: str = "",
     status: int = 200,
+    seen: dict[str, int] | None = None,
 ) -> HttpResponse:
-    """The form of a deal, and what the deal is at; `stored` is None where the table did not answer."""
+    """The form of a deal, and what the deal is at; `stored` is None where the table did not answer.
+
+    `seen`: how many went to its shop today, and in the last month.
+    """
     address = reverse("cms_deal", args=[stored.id if stored else deal_id])
     kept = active(form)
     opened = bool(kept and form.opens_changes)
-    page: dict[str, Any] = {"deal": stored, "kept": kept, "opened": opened, "live_address": address}
+    page: dict[str, Any] = {
+        "deal": stored,
+        "kept": kept,
+        "opened": opened,
+        "live_address": address,
+        "clicks": seen,
+    }
     if opened:
         address += "?changes=1"
     if stored:

@@ -27,6 +27,7 @@ USER_COUNT_SHARDS, ORDER_SHARDS, PAYMENT_SHARDS = 4, 4, 10
 deal = key("DEAL#{deal:ulid}", "DEAL#{deal}")
 offer = key("DEAL#{deal:ulid}", "OFFER", "price, stock and expiry of a deal")
 price = key("PRICES#{deal:ulid}", "{since:time}#{entry:ulid}", "a price that a deal has had")
+clicks = key("CLICKS#{deal:ulid}", "{day}", "how many went to the shop of a deal on a day")
 draft = key("DRAFT#{draft:ulid}", "DRAFT#{draft}")
 presence = key("{kind:deal|draft}#{target:ulid}", "PRESENCE#{username}", "who has its form open")
 version = key("VERSIONS#{history:ulid}", "{number:08d}", "what a deal or draft was before a change")
@@ -48,6 +49,8 @@ expiring_of_brand = index(
 )
 expiring_of_category = index(GSI3, "EXPIRES#CATEGORY#{category:slug}#{month of end}", BY_END, "of a category")
 expiry_rows = rows("deal, brand, category, end", expiring, expiring_of_brand, expiring_of_category)
+
+clicked = index(GSI1, "CLICKED#{day}", BY_DEAL, "deals with clicks on a day")
 
 drafts = index(GSI1, "DRAFTS", BY_DRAFT, "all drafts")
 drafts_of_brand = index(GSI2, "DRAFTS#BRAND#{brand:slug?}", BY_DRAFT, "drafts of a brand")

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_noop
 
 from dealsite import home
 from dealsite.accounts import second_factor
+from dealsite.data.catalogue import clicks
 from dealsite.data.commerce.payment import day_closing
 from dealsite.data.integrity import checks, retention, sample
 from dealsite.data.integrity.pace import Pace
@@ -141,9 +142,13 @@ def run_apart(command: Sequence[str], renew: Callable[[], object]) -> str:
 
 
 def close_day(held: HeldJob) -> str:
-    """Move the payments processed until midnight (UTC) to the history, also of days before that never were closed."""
+    """Move the payments processed until midnight (UTC) to the history, and keep of clicks only their numbers.
+
+    Days before that never were closed are closed as well.
+    """
     day = held.clock().astimezone(UTC).date() - DAY
     shards = range(day_closing.SHARDS)
+    clicks.close_day(day, advance=held.renew)
     return day_closing.in_words(sum(day_closing.close_shard(day, one, advance=held.renew) for one in shards))
 
 

@@ -169,6 +169,7 @@ def robots(request: HttpRequest) -> HttpResponse:
         "User-agent: *",
         "Disallow: /account/",
         "Disallow: /cms/",
+        "Disallow: /go/",
         "",
         f"Sitemap: {absolute(reverse('sitemap'))}",
     ]

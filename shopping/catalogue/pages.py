@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dealsite.accounts.requests import SiteRequest
@@ -20,6 +21,7 @@ from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
 from dealsite.text import markdown
+from dealsite.web import clicks
 from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import ending, for_visitors
 from dealsite.web.pages import page
@@ -145,6 +147,21 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
         ],
     }
     return ending(render(request, "shopping/catalogue/deal.html", context), [card, *others])
+
+
+@page("1 batch get", at="/go/{live.id}/")
+@require_safe
+@never_cache
+def go(request: SiteRequest, deal_id: str) -> HttpResponse:
+    """The way to the shop of a deal, which counts who goes there; to the deal's page where the site itself sells it."""
+    now = timezone.now()
+    found = deals.get_visible(deal_id.upper(), now=now)
+    if not found.content.shop:
+        return redirect(deal_path(found.card))
+    clicks.note(request, found.id, now=now)
+    response = redirect(found.content.link)
+    response["X-Robots-Tag"] = "noindex"
+    return response
 
 
 def _of_target(request: SiteRequest, target: Kind, found: Brand | Category) -> dict[str, object]:

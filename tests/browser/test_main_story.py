@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -59,7 +61,7 @@ def test_an_editor_publishes_a_deal_and_features_it_first_and_a_shopper_sees_it_
     for text in ("€89.90", "RRP €149.00", "DRILL18"):
         expect(main).to_contain_text(text)
     way = main.get_by_role("link", name="Go to shop.example")
-    expect(way).to_have_attribute("href", "https://shop.example/drill")
+    expect(way).to_have_attribute("href", re.compile("^/go/"))
     expect(main.locator("strong")).to_have_text("one")
     assert is_loaded(shopper, "A drill in its case")
     main.get_by_role("link", name="Ochsenkopf").click()

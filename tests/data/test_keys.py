@@ -31,6 +31,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "deal": ulids.map(keys.deal),
     "offer": ulids.map(keys.offer),
     "draft": ulids.map(keys.draft),
+    "clicks": st.builds(keys.clicks, ulids, days),
     "deal by": st.builds(keys.deal_by, texts, ulids),
     "brand": slugs.map(keys.brand),
     "brand counts": slugs.map(keys.brand_counts),
@@ -67,6 +68,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
 }
 PARTITIONS: dict[str, st.SearchStrategy[str]] = {
     "GSI1 deals of a day": days.map(keys.deals_of_day.partition),
+    "GSI1 clicked": days.map(keys.clicked.partition),
     "GSI1 expiring": days.map(ids.month_of).map(keys.expiring.partition),
     "GSI1 drafts": st.just(keys.drafts.partition()),
     "GSI1 jobs": days.map(ids.month_of).map(keys.jobs_of_month.partition),

@@ -36,6 +36,7 @@ LEFT_OUT = {
     "Profile": "it repeats the user, with name and address",
     "UserCount": "it counts users",
     "BrandLetter": "it lists brands",
+    "Clicks": "it counts visitors, many times a day",
     "DealBy": "it finds deals by their links",
     "Days": "it lists days with deals",
     "DayCount": "it counts deals",

@@ -37,7 +37,7 @@ FILES = {
 LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
-    *("Process", "CommandRun", "SiteSwitch", "ListViews", "TaskCounts", "DealBy"),
+    *("Process", "CommandRun", "SiteSwitch", "ListViews", "TaskCounts", "DealBy", "Clicks"),
 }
 PEOPLE = {
     "release-0.2.0": {"root": CMS, "ada": SHOP},

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Day, Flag, Map, Money, SetOf, Shape, Time, Whole
+from dealsite.data.entities.attributes import Day, Expiry, Flag, Map, Money, SetOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.pages import CATEGORIES, PAGES
 from dealsite.data.entities.texts import LINK_CHARACTERS, Link, Slug, Text, Ulid, Username
@@ -166,4 +166,20 @@ PRICE = Entity(
         "new_seller": Flag(optional=True, about="another sold it before"),
     },
     gone=("was_price",),
+)
+
+CLICKS = Entity(
+    type="Clicks",
+    about="how many visitors went to the shop of a deal on a day; may outlive the deal",
+    key=At(keys.clicks, deal="deal", day="day"),
+    rows=[At(keys.clicked, deal="deal", day="day")],
+    shape={
+        "deal": Ulid(),
+        "day": Day(about="UTC"),
+        "visitors": SetOf(
+            Text(most=4), optional=True, about="two bytes of a hash for each, while the day is open"
+        ),
+        "clicks": Whole(optional=True, about="how many they were, once it is closed"),
+        "ttl": Expiry(),
+    },
 )

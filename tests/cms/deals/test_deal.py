@@ -1,15 +1,15 @@
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import brands, deals, featured
+from dealsite.data.catalogue import brands, clicks, deals, featured
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.table import errors
-from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
+from tests.builders import DAY, HOUR, LINK, NOW, make_brand, make_deal
 from tests.cms.conftest import inputs
 from tests.orders import make_order
 
@@ -323,3 +323,11 @@ def test_the_last_piece_shows_in_the_list(editor):
     deal = make_deal(stock=1)
     make_order("ada", deal)
     assert 'data-state="sold_out"' in editor.get(reverse("cms_deals")).content.decode()
+
+
+def test_the_page_says_how_many_went_to_its_shop(editor, calls):
+    deal = make_deal(link=LINK)
+    for days, visitors in ((0, {"0001", "0002"}), (29, {"0001"}), (30, {"0001"})):
+        clicks.count(deal.id, NOW.date() - timedelta(days=days), visitors)
+    assert "Clicks to shop.example: 2 today (UTC), 3 in 30 days" in editor.get(address(deal)).content.decode()
+    assert sorted(calls(lambda: editor.get(address(deal)))) == ["BatchGetItem", "GetItem", "Query"]

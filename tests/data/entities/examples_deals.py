@@ -108,4 +108,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "price": Decimal("79.9"),
         "new_seller": True,
     },
+    "Clicks": {
+        "PK": f"CLICKS#{DEAL}",
+        "SK": "2025-11-22",
+        "GSI1PK": "CLICKED#2025-11-22",
+        "GSI1SK": f"DEAL#{DEAL}",
+        "type": "Clicks",
+        "deal": DEAL,
+        "day": "2025-11-22",
+        "visitors": {"00ab", "fe01"},
+        "clicks": 2,
+        "ttl": 1_798_848_000,
+    },
 }

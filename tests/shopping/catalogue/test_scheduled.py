@@ -19,7 +19,16 @@ from tests.pages import Route, routes
 pytestmark = pytest.mark.usefixtures("shop")
 BEHIND_A_SIGN_IN = ("cms/", "account/", "checkout/")
 ELSEWHERE = {"healthz", "readyz", "media", "cart", "cart_badge"}  # show no deals, or the visitor's own
-SHOW_NO_DEALS = {"brands", "sitemap", "sitemap_pages", "sitemap_brands", "robots", "security_txt", "metrics"}
+SHOW_NO_DEALS = {
+    "brands",
+    "go",
+    "sitemap",
+    "sitemap_pages",
+    "sitemap_brands",
+    "robots",
+    "security_txt",
+    "metrics",
+}
 TOKEN = re.compile(rb'name="token" value="\w{26}"')  # another one at each showing
 
 
