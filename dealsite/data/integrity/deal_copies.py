@@ -16,7 +16,19 @@ from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, is_ulid
-from dealsite.data.table.writes import Check, Condition, Delete, Put, Update, Write, absent, equals, exists
+from dealsite.data.table.writes import (
+    Check,
+    Condition,
+    Delete,
+    Path,
+    Put,
+    Update,
+    Write,
+    absent,
+    equals,
+    exists,
+    missing,
+)
 
 SHARED = ("brand", "category", "price", "expires_at")
 TARGETS = {"Deal": keys.deal, "Draft": keys.draft}
@@ -249,7 +261,13 @@ def _page_problems(page_id: str, page: Item, deals: dict[str, Item]) -> Iterator
             continue
         says_so = page_id in deal.get("featured_on", ())
         if cards.get(deal_id) != deal["card"] and (deal_id in cards or says_so):
-            renew = Update(key=key, set={("cards", deal_id): deal["card"]}, when=when)
+            place: Path = (
+                "cards",
+                deal_id,
+            )  # of all cards of a page that are old, one repair leaves the others
+            as_was = equals(place, cards[deal_id]) if deal_id in cards else missing(place)
+            listed = (*as_seen(page, ["order", "featured_version"]), as_was)
+            renew = Update(key=key, set={place: deal["card"]}, when=listed)
             unchanged = Check(key=key_of(deal), when=_unchanged(deal))
             yield Problem(key, f"The card of {deal_id} is not the deal's.", (renew, unchanged))
         if deal_id in cards and not says_so:

@@ -88,23 +88,21 @@ def test_a_deal_of_before_is_sold_by_whom_its_stock_and_link_tell():
         make_deal(link=LINK),
         make_deal(voucher_code="SAVE"),
     ]
-    page, found = featured.load("front", [made[1].id])
-    featured.set_featured(page, [found[made[1].id]], version=0, by=EDITOR, now=NOW)
-    for deal in made:
+    more = [make_deal(link=LINK) for _ in range(8)]  # more than there are rounds of repairs
+    page, found = featured.load("front", [deal.id for deal in more])
+    featured.set_featured(page, [found[deal.id] for deal in more], version=0, by=EDITOR, now=NOW)
+    for deal in (*made, *more):
         table.write(Update(key=keys.deal(deal.id), remove=[("card", "sold"), ("card", "shop")]))
         table.write(Update(key=keys.offer(deal.id), remove=["elsewhere"]))
-    table.write(Update(key=keys.front_page(), set={("cards", made[1].id): old_card(made[1].id)}))
+    old = {("cards", deal.id): (table.get(keys.deal(deal.id)) or {})["card"] for deal in more}
+    table.write(Update(key=keys.front_page(), set=old))
     assert [deals.get(deal.id).content for deal in made] == [deal.content for deal in made]
     assert checks.find() == []
     repaired, left = checks.repair_all()
-    assert (len(repaired), left) == (4, [])  # and the featured card
+    assert (len(repaired), left) == (len(made) + 2 * len(more), [])  # with the featured cards
     assert [deals.get(deal.id).card for deal in made] == [deal.card for deal in made]
     assert [is_elsewhere(deal) for deal in made] == [False, True, True]
     assert checks.find(retired=True) == []
-
-
-def old_card(deal_id: str):
-    return (table.get(keys.deal(deal_id)) or {})["card"]
 
 
 @pytest.mark.engines("native")
