@@ -229,7 +229,9 @@ def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> Pro
             return None
         lacking = [FIELD_LABELS[name] for name in content.problems(draft.content, live_at=today.now)]
         address = reverse("cms_draft", args=[draft.id])
-        return ProblemRow(draft.card, "draft", address, draft.version, True, lacking=lacking)
+        return ProblemRow(
+            draft.card, "draft", address, draft.version, True, draft.content.link, lacking=lacking
+        )
     deal, check = data.deals.get(id_), data.checks.get(id_)
     if deal is None or not topic.holds(deal.content, deal.card, check, today):
         return None
