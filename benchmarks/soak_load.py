@@ -65,7 +65,7 @@ def seed(now: datetime) -> Content:
             brand=brand.slug,
             category=category,
             price=Decimal("9.90"),
-            link="https://shop.example/lamp",
+            sold="here",
             description="Bright, and quiet.",
         )
         publishing.publish(what, deal_id=deal_id, brand=brand, by=EDITOR, now=now)

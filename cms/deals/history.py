@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from cms.lists.deal_list import query
 from cms.people.audit import row
 from cms.shared import undo
-from cms.shared.forms import FIELD_LABELS
+from cms.shared.forms import FIELD_LABELS, SELLERS
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
@@ -286,4 +286,8 @@ def _value_in(version: Version, name: str) -> object:
     value = getattr(version.content, name)
     if name == "brand":
         return version.brand_name
-    return category_names.names().get(value, value) if name == "category" else value
+    if name == "is_ad":
+        return _("Yes") if value else ""
+    if name in ("category", "sold"):
+        return (category_names.names() if name == "category" else SELLERS).get(value, value)
+    return value

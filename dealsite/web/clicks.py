@@ -22,7 +22,7 @@ _lock = threading.Lock()
 def note(request: HttpRequest, deal_id: str, *, now: datetime) -> None:
     """Note that whoever asks went to the shop of a deal, unless it is a robot, or a browser that looks ahead."""
     agent = request.headers.get("User-Agent", "")[:AGENT_CHARACTERS]
-    looks_ahead = request.headers.get("Sec-Purpose") or request.headers.get("Purpose")
+    looks_ahead = "prefetch" in request.headers.get("Sec-Purpose", "")
     if request.method != "GET" or looks_ahead or not agent or _robots.isCrawler(agent):
         return
     day = now.astimezone(UTC).date()

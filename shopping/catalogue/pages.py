@@ -17,6 +17,7 @@ from dealsite.data.catalogue import deals, feeds, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.finding import related
@@ -24,7 +25,7 @@ from dealsite.text import markdown
 from dealsite.web import clicks
 from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import ending, for_visitors
-from dealsite.web.pages import page
+from dealsite.web.pages import page, part
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
 
 
@@ -149,14 +150,14 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     return ending(render(request, "shopping/catalogue/deal.html", context), [card, *others])
 
 
-@page("1 batch get", at="/go/{live.id}/")
+@part("1 batch get", at="/go/{live.id}/")
 @require_safe
 @never_cache
 def go(request: SiteRequest, deal_id: str) -> HttpResponse:
     """The way to the shop of a deal, which counts who goes there; to the deal's page where the site itself sells it."""
     now = timezone.now()
     found = deals.get_visible(deal_id.upper(), now=now)
-    if not found.content.shop:
+    if found.content.sold == HERE:
         return redirect(deal_path(found.card))
     clicks.note(request, found.id, now=now)
     response = redirect(found.content.link)

@@ -110,7 +110,7 @@ class Sellers(Offers):
         if "sold" not in deal["card"]:
             seller = _seller(deal, offer)
             what = "Its card does not say that it is sold by {sold!r}.".format(**seller)
-            elsewhere = repair_write(offer, {"elsewhere": True if seller["shop"] else None})
+            elsewhere = repair_write(offer, {"elsewhere": True if seller["sold"] in AT_SHOPS else None})
             repairs = _with_card(deal, seller), replace(elsewhere, when=as_seen(offer, ["stock"]))
             self.found.append(Problem(keys.deal(deal["id"]), what, repairs))
 
@@ -134,7 +134,7 @@ def _seller(deal: Item, offer: Item) -> Item:
     """Return what a deal's card should say of who sells it."""
     card, link = deal["card"], deal.get("link", "")
     sold = card.get("sold") or sold_by(offer.get("stock"), link, card.get("voucher_code", ""))
-    return {"sold": sold, "shop": known_by.shop_of(link) if sold in AT_SHOPS else None}
+    return {"sold": sold, "shop": (known_by.shop_of(link) or None) if sold in AT_SHOPS else None}
 
 
 def _with_card(deal: Item, changes: Item) -> Update:

@@ -82,7 +82,7 @@ def test_each_visitor_counts_once_a_day_and_deal():
         {"User-Agent": "python-requests/2.32"},
         {"User-Agent": "facebookexternalhit/1.1"},
         {"Sec-Purpose": "prefetch;prerender"},
-        {"Purpose": "prefetch"},
+        {"Sec-Purpose": "prefetch"},
     ],
 )
 def test_robots_and_browsers_that_look_ahead_are_not_counted(headers):
