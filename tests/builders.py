@@ -60,7 +60,7 @@ def make_content(**overrides: Any) -> DealContent:
     }
     if overrides.keys() & {"link", "voucher_code"}:
         filled |= {
-            "sold": sold_by(overrides.get("stock"), LINK, overrides.get("voucher_code", "")),
+            "sold": sold_by(overrides.get("stock"), overrides.get("voucher_code", "")),
             "link": LINK,
         }
     return DealContent(**(filled | overrides))

@@ -217,7 +217,7 @@ class DealForm(EditForm):
     def content(self, brand: str) -> DealContent:
         """Return what was entered and can be taken; `brand` is the slug of the brand that was named."""
         cleaned = self.cleaned_data
-        code, link, stock = cleaned.get("voucher_code", ""), cleaned.get("link", ""), cleaned.get("stock")
+        code, stock = cleaned.get("voucher_code", ""), cleaned.get("stock")
         return DealContent(
             title=cleaned.get("title", ""),
             brand=brand,
@@ -226,10 +226,10 @@ class DealForm(EditForm):
             was_price=cleaned.get("was_price"),
             low_seen_at=cleaned.get("low_seen_at", ""),
             low_seen_on=cleaned.get("low_seen_on"),
-            sold=cleaned.get("sold") or sold_by(stock, link, code),
+            sold=cleaned.get("sold") or sold_by(stock, code),
             voucher_code=code,
             article_number=cleaned.get("article_number", ""),
-            link=link,
+            link=cleaned.get("link", ""),
             is_ad=cleaned.get("is_ad", False),
             description=cleaned.get("description", "").replace("\r\n", "\n"),
             picture=self.picture,

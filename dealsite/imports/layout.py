@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from dealsite.data.entities.deals import TITLE_CHARACTERS
+from dealsite.data.entities.deals import CODE, HERE, SHOP, TITLE_CHARACTERS
 from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.ids import is_ulid
 from dealsite.imports import cells
@@ -51,6 +51,11 @@ NAMES = {
     "ablauf ablaufdatum ende enddatum gultig-bis bis",
     "id": "id deal-id",
 }
+SELLERS = {  # what cells call who sells a deal, as slugs
+    **dict.fromkeys(("here", "sold-here", "hier", "hier-verkauft"), HERE),
+    **dict.fromkeys(("shop", "at-a-shop", "bei-einem-shop"), SHOP),
+    **dict.fromkeys(("code", "at-a-shop-with-a-code", "bei-einem-shop-mit-code"), CODE),
+}
 FIELDS = tuple(NAMES)
 NEEDED = ("title", "price", "url")
 FIELD_OF = {slug: field for field, slugs in NAMES.items() for slug in slugs.split()}
@@ -71,6 +76,8 @@ SUITS: dict[str, Suits] = {  # what the cells of a field look like
     "id": lambda cell: is_ulid(cell.upper()),
     "stock": cells.is_amount,
     "currency": cells.currencies_in,
+    "sold": lambda cell: slugify(cell) in SELLERS,
+    "ad": lambda cell: cell.casefold() in cells.YES + cells.NO,
     **dict.fromkeys(("url", "image_url"), WEB_ADDRESS.match),
 }
 KNOWN_BY_CELLS: dict[str, Suits] = {
@@ -132,6 +139,8 @@ class Layout:
         }
         found["category"] = found["category"] or self.category
         found["brand"] = found["brand"] or self.brand
+        if (known := format_of(self.titles)) and known.has_ads:
+            found["ad"] = found["ad"] or "yes"
         return found
 
     def amount(self, field: str, text: str) -> Decimal | None:

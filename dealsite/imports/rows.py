@@ -16,14 +16,14 @@ from dealsite.data.catalogue.content import CONTENT_FIELDS, DealContent, problem
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.entities.deals import CODE, HERE, SHOP, TITLE_CHARACTERS
+from dealsite.data.entities.deals import TITLE_CHARACTERS
 from dealsite.data.names import as_typed, clean_text, slugify, without_joiners
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import RANDOM_BITS, is_ulid, new_ulid
 from dealsite.imports import cells
 from dealsite.imports.cells import Unreadable
 from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
-from dealsite.imports.layout import Layout, NameChoice, format_of, name_key
+from dealsite.imports.layout import SELLERS, Layout, NameChoice, name_key
 from dealsite.text.from_html import to_markdown
 
 COLUMN_OF = {"link": "url", "is_ad": "ad"}  # fields of a deal that the file calls otherwise
@@ -31,11 +31,6 @@ EMPTIED = frozenset({"was_price", "voucher_code", "description", "expires_at"}) 
 VALUE_CHARACTERS = 80  # of an offending value in the report
 DEFAULTS = ("category", "brand")  # fields that may be chosen for all rows that have none
 DERIVED = ("sold", "is_ad")  # fields that others tell of where a row does not
-SOLD_WORDS = {
-    HERE: "here sold-here hier hier-verkauft",
-    SHOP: "shop at-a-shop bei-einem-shop",
-    CODE: "code at-a-shop-with-a-code bei-einem-shop-mit-code",
-}
 NEW_BRAND = gettext_lazy("This brand is new.")
 PATH = re.compile(r" ?[>/|,;»] ?")  # from a category to those below it
 ADDRESSES = re.compile(r"(?:[,;|] ?| )(?=https?://)")  # between two of them
@@ -167,32 +162,29 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         reason = _("This is no price to compare with; it is left out.")
         yield remark("was_price", reason, refused=False)
         was_price = None
-    code, link, stock = clean_text(values["voucher_code"]).strip(), values["url"], values["stock"]
-    sold = values["sold"] or sold_by(stock, link, code)
-    if sold != HERE and stock is not None:
-        yield remark("stock", _("Only what is sold here has a stock; it is left out."), refused=False)
-        stock = None
-    known = format_of(layout.titles)
+    code, stock = clean_text(values["voucher_code"]).strip(), values["stock"]
     content = DealContent(
         title=_shortened(title),
         brand=_chosen(layout.brands, brand_name) or slugify(brand_name),
         category=values["category"],
         price=price,
         was_price=was_price,
-        sold=CODE if sold == SHOP and code else sold,
+        sold=values["sold"] or sold_by(stock, code),
         voucher_code=code,
         article_number=values["article_number"],
-        link=link,
-        is_ad=bool(values["ad"] or (known and known.has_ads)),
+        link=values["url"],
+        is_ad=values["ad"],
         description=clean_text(to_markdown(values["description"])).strip(),
         stock=stock,
         expires_at=values["expires_at"],
-    )
+    ).fitted()
+    if content.stock != stock:
+        yield remark("stock", _("Only what is sold here has a stock; it is left out."), refused=False)
     lacks, foreign = problems(content, live_at=live_at or layout.moment), ""
     if texts["category"] and not content.category:
         foreign = as_typed(texts["category"])
-        words = {"categories": ", ".join(category_names.names().values())}
-        lacks["category"] = _("There is no such category. There are: %(categories)s.") % words
+        known = {"categories": ", ".join(category_names.names().values())}
+        lacks["category"] = _("There is no such category. There are: %(categories)s.") % known
     if layout.drafts:
         lacks = {name: said for name, said in lacks.items() if name == "title" or getattr(content, name)}
     elif live_at is None:
@@ -255,10 +247,9 @@ def _chosen(choices: Iterable[NameChoice], name: str) -> str:
 
 def _sold(layout: Layout, field: str, text: str) -> str:
     """Return who sells it, '' where the row does not say so."""
-    slug = slugify(text)
-    if slug and not any(slug in words.split() for words in SOLD_WORDS.values()):
+    if text and slugify(text) not in SELLERS:
         raise Unreadable(_("Enter here, shop or code."))
-    return next((sold for sold, words in SOLD_WORDS.items() if slug in words.split()), "")
+    return SELLERS.get(slugify(text), "")
 
 
 def _image(layout: Layout, field: str, text: str) -> str:

@@ -15,7 +15,7 @@ from dealsite.data.editing.bulk_change import applying, bulk_progress
 from dealsite.data.editing.bulk_change.applying import Prefetched
 from dealsite.data.entities.attributes import money
 from dealsite.data.entities.batches import CHANGED, PRICES
-from dealsite.data.entities.deals import CODE, HERE, SHOP
+from dealsite.data.entities.deals import CODE, SHOP
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.imports.identity import There, drafts_there
@@ -51,11 +51,9 @@ def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -
     if brand := known.get(values.get("brand", "")):
         values["brand"] = brand.slug
     content = there.content.with_rrp(values.get("was_price", there.content.was_price))
-    content = replace(content, **values)
-    if content.sold != HERE:  # what is known of it now may say with or without a code
-        sold = CODE if content.voucher_code else values.get("sold", SHOP)
-        content = replace(content, sold=sold, stock=None)
-    return replace(row, content=content, changes=there)
+    if content.sold == CODE and not values.get("voucher_code", content.voucher_code):
+        values.setdefault("sold", SHOP)  # its code goes
+    return replace(row, content=replace(content, **values).fitted(), changes=there)
 
 
 def change_of(row: NewDeal, there: There) -> DealChange | None:

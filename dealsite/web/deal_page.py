@@ -38,7 +38,7 @@ def deal_context(
         "now": now,
         "link": content.link if content.sold != HERE else "",
         "sold": content.sold,
-        "shop": content.shop,
+        "shop": content.shop or _("a shop"),
         "stock": content.stock,
         "chart": price_chart(history, now),
         "category_name": category_names.names().get(card.category, card.category),

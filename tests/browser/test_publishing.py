@@ -70,3 +70,20 @@ def test_brands_are_offered_while_an_editor_types(editor_window):
     page.goto("/cms/deals/new/")
     brand_field(page).press_sequentially("ochs")
     expect(page.locator("#brand-names option")).to_have_attribute("value", "Ochsenkopf")
+
+
+def test_the_form_asks_for_what_the_seller_has_and_hides_nothing_that_is_filled(editor_window):
+    page: Page = editor_window()
+    page.goto("/cms/deals/new/")
+    link, code, stock = field(page, "Link"), field(page, "Voucher code"), page.get_by_label("Stock")
+    for seller, shown in (("Sold here", [stock]), ("At a shop, with a code", [link, code])):
+        page.get_by_label(seller, exact=True).check()
+        assert [one for one in (link, code, stock) if one.is_visible()] == shown
+    link.fill("https://shop.example/drill")
+    code.fill("DRILL18")
+    page.get_by_label("Sold here", exact=True).check()
+    assert all(one.is_visible() for one in (link, code, stock))
+    expect(page.get_by_text("It is kept aside: shoppers do not see it.")).to_be_visible()
+    code.fill("")
+    page.get_by_label("At a shop", exact=True).check()
+    assert [one for one in (link, code, stock) if one.is_visible()] == [link]

@@ -386,3 +386,13 @@ def test_whether_the_day_comes_first_is_guessed(subtests):
     ]:
         with subtests.test(texts=texts, dates=dates):
             assert cells.guess_dates(texts) == dates
+
+
+def test_a_column_of_other_things_says_nothing_of_who_sells():
+    titles, wanted = ["Title", "Sold", "Anzeige"], ["title", "", ""]
+    assert (
+        layout.guess_columns(titles, [["A lamp", "12", "Buy it!"], ["A chair", "7", "Now or never"]])
+        == wanted
+    )
+    named = [["A lamp", "here", "yes"], ["A chair", "At a shop", ""]]
+    assert layout.guess_columns(titles, named) == ["title", "sold", "ad"]

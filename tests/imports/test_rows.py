@@ -230,3 +230,33 @@ def test_wrong_columns_are_refused_at_once(tmp_path, subtests):
 def test_a_value_is_shown_short_and_on_one_line():
     assert shown("a\nb\x1b[31m\u202e") == "a\\nb\\x1b[31m\\u202e"
     assert shown("x" * 200) == "x" * 79 + "…"
+
+
+def test_a_row_says_who_sells_it_or_its_stock_and_code_do(tmp_path):
+    for cells, sold, stock, is_ad in (
+        ({}, "shop", None, False),
+        ({"voucher_code": "X"}, "code", None, False),
+        ({"stock": "3", "voucher_code": "X"}, "here", 3, False),
+        ({"stock": "3", "url": ""}, "here", 3, False),
+        ({"sold": "Sold here"}, "here", None, False),
+        ({"sold": "Shop", "ad": "Ja"}, "shop", None, True),
+        ({"sold": "shop", "voucher_code": "X"}, "code", None, False),
+        ({"sold": "shop", "ad": "no"}, "shop", None, False),
+    ):
+        new = check_file(write_csv(tmp_path, [make_row(**cells)]))[-1]
+        assert (new.content.sold, new.content.stock, new.content.is_ad) == (sold, stock, is_ad), cells
+        assert new.lacks == {}
+
+
+def test_what_a_row_says_of_its_seller_that_cannot_be_is_said(tmp_path):
+    for cells, said in (
+        ({"sold": "me"}, ("sold", "Enter here, shop or code.", True)),
+        ({"ad": "maybe"}, ("ad", "Enter yes or no.", True)),
+        (
+            {"sold": "shop", "stock": "3"},
+            ("stock", "Only what is sold here has a stock; it is left out.", False),
+        ),
+    ):
+        remark = check_file(write_csv(tmp_path, [make_row(**cells)]))[0]
+        assert (remark.column, remark.reason, remark.refused) == said
+    assert only(tmp_path, make_row(sold="code")).reason == "Enter the code."

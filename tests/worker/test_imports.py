@@ -405,10 +405,10 @@ def changing(made, *, columns=FIELDS, update="all", **options):
     return imported(made, content=as_csv(made, columns), update=update, **options)
 
 
-def undo(one, now=LATER + timedelta(minutes=1)):
+def undo(one, now=LATER + timedelta(minutes=1), ask=imports.undo):
     job = imports.load(one.id)[1]
     undo_id = new_ulid(now, 7)
-    measured(imports.undo)(one, job, version=one.version, undo_id=undo_id, by="eve", now=now)
+    ask(one, job, version=one.version, undo_id=undo_id, by="eve", now=now)
     imports.undo(imports.get(one.id), job, version=one.version, undo_id=undo_id, by="eve", now=now)
     work(now)
     return bulk.get(undo_id)
@@ -437,6 +437,18 @@ def undo(one, now=LATER + timedelta(minutes=1)):
         ("all", {"description": ""}, {"description": ""}),
         ("all", {"expires_at": "2027-01-01T10:00Z"}, {"expires_at": datetime(2027, 1, 1, 10, tzinfo=UTC)}),
         ("all", {"url": "https://shop.example/new"}, {"link": "https://shop.example/new"}),
+        (
+            "all",
+            {"sold": "At a shop", "ad": "ja"},
+            {"sold": "shop", "is_ad": True, "stock": None},
+        ),
+        (
+            "all",
+            {"sold": "code", "voucher_code": "x5"},
+            {"sold": "code", "voucher_code": "x5", "stock": None},
+        ),
+        ("all", {"sold": "", "ad": ""}, {}),
+        ("prices", {"sold": "shop", "price": "30"}, {}),
         ("all", {"published_at": "2026-11-21T12:00Z", "image_url": "https://shop.example/a.png"}, {}),
     ],
 )
@@ -694,6 +706,34 @@ def test_pieces_that_are_sold_at_this_moment_do_not_stop_a_new_stock(monkeypatch
 
 
 @pytest.mark.parametrize(
+    ("cells", "changed"),
+    [
+        ({"voucher_code": ""}, {"sold": "shop", "voucher_code": ""}),
+        ({"voucher_code": "y6", "stock": "9"}, {"voucher_code": "y6"}),  # nobody counts what a shop sells
+        ({"sold": "here", "stock": "9"}, {"sold": "here", "stock": 9}),
+        ({"sold": "shop", "title": "Sofa"}, {"title": "Sofa"}),  # it has a code still
+        ({"ad": "no"}, {"is_ad": False}),
+    ],
+)
+def test_a_row_changes_who_sells_it_and_what_goes_with_that(cells, changed):
+    deal = make_deal(deal_id=new_ulid(NOW - DAY, 1), now=NOW - DAY, voucher_code="x5", is_ad=True)
+    one = changing([{"id": deal.id} | cells], columns=("id", *cells))
+    assert one.totals["changed"] == 1
+    assert deals.get(deal.id).content == replace(deal.content, **changed)
+    assert undo(one).changed == 1
+    assert deals.get(deal.id).content == deal.content
+    assert checks.find() == []
+
+
+def test_what_a_file_gave_to_a_shop_is_counted_again_when_that_is_undone():
+    (deal,), _ = deals_to_change(1)
+    one = changing([{"id": deal.id, "sold": "shop"}], columns=("id", "sold"))
+    assert (deals.get(deal.id).content.sold, deals.get(deal.id).stock) == ("shop", None)
+    assert undo(one).changed == 1
+    assert deals.get(deal.id).content == deal.content
+
+
+@pytest.mark.parametrize(
     ("stock", "given", "left", "then"),
     [
         (8, "24", 22, 6),
@@ -730,7 +770,7 @@ def test_an_undo_leaves_what_was_changed_since_and_comes_once():
         now=LATER,
     )
     deleting.delete(deals.get(made[1].id), by="jonas", now=LATER)
-    done = undo(one)
+    done = undo(one, ask=measured(imports.undo))
     assert (done.changed, done.job.state) == (1, "done")
     refused = bulk_progress.rows(done.job.id, "REFUSED")
     assert [row.reason for row in refused] == ["jonas changed it since.", "It was deleted since."]

@@ -82,6 +82,12 @@ class DealContent:
         """What files can know it by."""
         return known_by.names_of(self.link, self.article_number)
 
+    def fitted(self) -> DealContent:
+        """Return it with what its seller can have: at a shop a code makes it one with a code, and nobody counts."""
+        if self.sold == HERE:
+            return self
+        return replace(self, sold=CODE if self.voucher_code else self.sold, stock=None)
+
     def with_rrp(self, amount: Decimal | None) -> DealContent:
         """Return it with another was-price, of which nobody has said that it was a low."""
         if amount == self.was_price:
@@ -95,23 +101,24 @@ SHOWN = (
 )
 
 
-def sold_by(stock: int | None, link: str, voucher_code: str) -> str:
+def sold_by(stock: int | None, voucher_code: str) -> str:
     """Return who sells what does not say so: the site itself what it counts, a shop all else."""
-    return HERE if stock is not None else CODE if link and voucher_code else SHOP
+    return HERE if stock is not None else CODE if voucher_code else SHOP
 
 
 def content_from_item(item: Item, card: DealCard, stock: int | None) -> DealContent:
     """Return the content that a deal's or a draft's item holds: what its card shows, and the rest of it."""
     shown = {name: getattr(card, name) for name in SHOWN}
     texts: dict[str, Any] = {name: item.get(name) or "" for name in ("link", "description")}
-    shown["sold"] = card.sold or sold_by(stock, texts["link"], card.voucher_code)
+    shown["sold"] = card.sold or sold_by(stock, card.voucher_code)
     return DealContent(stock=stock, **shown, **texts)
 
 
 def in_words(content: DealContent) -> dict[str, str]:
     """Return what a deal or draft holds as texts by field, '' for nothing: what the audit log compares."""
     values = {name: getattr(content, name) for name in CONTENT_FIELDS}
-    words = {name: "" if value is None or value is False else str(value) for name, value in values.items()}
+    words = {name: "" if value is None else str(value) for name, value in values.items()}
+    words["is_ad"] = "yes" if content.is_ad else ""
     words["expires_at"] = iso(content.expires_at) if content.expires_at else ""
     words["picture"] = picture_in_words(content.picture)
     return words

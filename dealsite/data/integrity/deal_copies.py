@@ -133,7 +133,7 @@ def _told_by_offer(card: Item, offer: Item) -> Item:
 def _seller(deal: Item, offer: Item) -> Item:
     """Return what a deal's card should say of who sells it."""
     card, link = deal["card"], deal.get("link", "")
-    sold = card.get("sold") or sold_by(offer.get("stock"), link, card.get("voucher_code", ""))
+    sold = card.get("sold") or sold_by(offer.get("stock"), card.get("voucher_code", ""))
     return {"sold": sold, "shop": (known_by.shop_of(link) or None) if sold in AT_SHOPS else None}
 
 

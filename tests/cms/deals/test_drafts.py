@@ -8,7 +8,7 @@ from django.urls import reverse
 from dealsite.data.catalogue import brands, deal_lists, deals, drafts
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.table import errors
-from tests.builders import DAY, EDITOR, NOW, PICTURE, make_content, make_deal, make_draft, make_id
+from tests.builders import DAY, EDITOR, LINK, NOW, PICTURE, make_content, make_deal, make_draft, make_id
 from tests.cms.conftest import inputs, picture_file
 from tests.races import at_once
 
@@ -408,3 +408,31 @@ def test_an_expiry_in_the_hour_that_comes_twice_stays_when_nothing_else_is_chang
     assert form["expires_at"] == "2027-10-31T02:30"
     assert berliner.post(address(draft.id), form | {"title": "Other"}).status_code == 302
     assert drafts.get(draft.id).content.expires_at == expires_at
+
+
+@pytest.mark.parametrize(
+    ("typed", "wrong"),
+    [
+        ({"sold": "here"}, []),
+        ({"sold": "here", "stock": "3", "link": LINK, "voucher_code": "X"}, []),  # kept aside
+        ({"sold": "shop", "link": LINK, "is_ad": "on"}, []),
+        ({"sold": "code", "link": LINK, "voucher_code": "X"}, []),
+        ({"link": LINK, "stock": "3"}, []),  # a form of before
+        ({"sold": "shop"}, ["link"]),
+        ({"sold": "code", "link": LINK}, ["voucher_code"]),
+        ({"sold": "shop", "link": LINK, "voucher_code": "X"}, ["voucher_code"]),
+        ({"sold": "code", "link": LINK, "voucher_code": "X", "stock": "3"}, ["stock"]),
+        ({"sold": "nobody", "link": LINK}, ["sold"]),
+    ],
+)
+def test_a_draft_is_published_by_a_seller_who_has_what_it_needs(editor, typed, wrong):
+    draft_id = make_id(NOW)
+    none = {"voucher_code": "", "link": "", "stock": "", "expires_at": ""}
+    form = WHOLE | none | typed | {"action": "publish", "version": "0", "brand_new": "on"}
+    response = editor.post(address(draft_id), form)
+    assert response.status_code == (422 if wrong else 302)
+    assert list(errors_of(response)) == wrong
+    if not wrong:
+        content = deals.get(drafts.get(draft_id).published_as).content
+        assert content.sold == typed.get("sold", "here")
+        assert (content.link, content.is_ad) == (typed.get("link", ""), "is_ad" in typed)

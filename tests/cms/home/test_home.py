@@ -111,6 +111,7 @@ def troubles(search_index):
         "sold-out": make_deal(title="Sold", stock=0, picture=PICTURE),
         "alt-texts": damage_alt(make_deal(title="Silent", picture=PICTURE)),
         "pictures": make_deal(title="Bare"),
+        "links-aside": make_deal(title="Aside", stock=3, link=LINK, picture=PICTURE),
         "links": make_deal(title="Broken", picture=PICTURE, link=LINK),
         "featured": make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE),
         "fine": make_deal(title="Fine", picture=PICTURE),
@@ -133,6 +134,7 @@ def test_everything_that_needs_somebody_is_shown_once_for_each_reason(editor):
         "today": ["Goes live"],
         "featured": [""],  # of these there is a number; which they are is read when it is opened
         "links": ["Broken"],
+        "links-aside": ["Aside"],
         "sold-out": ["Sold"],
         "alt-texts": ["Silent"],
         "pictures": ["Bare"],
@@ -149,6 +151,7 @@ def test_everything_that_needs_somebody_is_shown_once_for_each_reason(editor):
         ("ending", ["Ends"]),
         ("featured", ["Over", "Sold"]),
         ("links", ["Broken"]),
+        ("links-aside", ["Aside"]),
         ("sold-out", ["Sold"]),
         ("alt-texts", ["Silent"]),
         ("pictures", ["Bare"]),

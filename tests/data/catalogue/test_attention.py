@@ -42,7 +42,7 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
 
 
 def test_a_published_draft_is_none_any_more():
-    draft, content = make_draft(title="Ready"), make_content()
+    draft, content = make_draft(title="Ready"), make_content(link=LINK)
     make_category(content.category)
     measured(publishing.publish)(
         content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft

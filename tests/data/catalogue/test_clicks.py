@@ -60,6 +60,26 @@ def test_of_a_day_that_is_closed_only_the_number_is_left(wait_for_indexes):
     assert clicks.of_deal(DEAL, since=YESTERDAY)[YESTERDAY] == 2
 
 
+def test_who_comes_while_a_day_is_closed_is_counted_and_the_next_night_closes_it(
+    monkeypatch, wait_for_indexes
+):
+    clicks.count(DEAL, YESTERDAY, {"0001"})
+    wait_for_indexes()
+    real = table.write
+
+    def late(write):
+        monkeypatch.setattr(table, "write", real)
+        clicks.count(DEAL, YESTERDAY, {"0002"})
+        real(write)
+
+    monkeypatch.setattr(table, "write", late)
+    clicks.close_day(YESTERDAY)
+    assert clicks.of_deal(DEAL, since=YESTERDAY) == {YESTERDAY: 2}
+    clicks.close_day(TODAY)
+    with pytest.raises(VersionConflict):
+        clicks.count(DEAL, YESTERDAY, {"0003"})
+
+
 @pytest.mark.engines("native")
 def test_many_are_as_many_though_some_share_a_hash():
     day = date(2026, 11, 1)

@@ -32,15 +32,9 @@ def is_elsewhere(deal) -> bool:
 
 
 @pytest.mark.engines("native")
-def test_where_nothing_says_so_a_stock_means_here_and_else_a_link_its_shop():
-    for sold, stock, link, code in (
-        (HERE, 3, "", ""),
-        (HERE, 0, LINK, "SAVE"),
-        (SHOP, None, LINK, ""),
-        (CODE, None, LINK, "SAVE"),
-        (SHOP, None, "", ""),
-    ):
-        assert sold_by(stock, link, code) == sold
+def test_where_nothing_says_so_a_stock_means_here_and_else_a_shop():
+    for sold, stock, code in ((HERE, 3, ""), (HERE, 0, "SAVE"), (SHOP, None, ""), (CODE, None, "SAVE")):
+        assert sold_by(stock, code) == sold
 
 
 def test_cards_and_offers_say_who_sells_it():

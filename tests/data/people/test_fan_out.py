@@ -25,6 +25,7 @@ from tests.builders import (
     DAY,
     EDITOR,
     HOUR,
+    LINK,
     NOW,
     make_announcement,
     make_brand,
@@ -523,7 +524,7 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
 
 def test_a_cancelled_announcement_does_not_move_with_its_deal(wait_for_indexes):
     seed()
-    deal = publish_later()
+    deal = publish_later(link=LINK)
     job_actions.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
     moved = measured(rescheduling.reschedule)(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)

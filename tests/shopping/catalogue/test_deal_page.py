@@ -115,6 +115,9 @@ def test_an_expired_deal_stays_reachable_and_is_marked(client: Client):
     html = client.get(address_of(deal)).content.decode()
     assert "This deal expired on" in html
     assert "SAVE" not in html
+    assert "See what the shop offers now" in html
+    own = make_deal(live_at=NOW - 2 * DAY, expires_at=NOW - HOUR)
+    assert 'class="buy"' not in client.get(address_of(own)).content.decode()
     assert structured_data(html)["offers"]["availability"] == "https://schema.org/Discontinued"
 
 
