@@ -21,27 +21,44 @@ register = template.Library()
 
 
 @register.simple_tag
-def deal_card(card: DealCard, now: datetime, *, large: bool = False, lazy: bool = True) -> SafeString:
-    """One card of a list. The large one leads a page; the first ones of a page load at once."""
+def deal_card(
+    card: DealCard, now: datetime, *, in_strip: bool = False, first: bool = False, lazy: bool = True
+) -> SafeString:
+    """One card of a list, or of the strip above it. Pictures in view load at once, the `first` before all."""
     left = time_left(card.expires_at, now) if card.expires_at else ""
     made = card.picture is not None and renditions.are_made(card.picture.name)
-    return _rendered(card, card.state(now), left, large, lazy, made, get_language())
+    return _rendered(card, card.state(now), left, in_strip, first, lazy, made, get_language())
 
 
 @lru_cache(maxsize=4096)
 def _rendered(
-    card: DealCard, state: str, left: str, large: bool, lazy: bool, made: bool, language: str | None
+    card: DealCard,
+    state: str,
+    left: str,
+    in_strip: bool,
+    first: bool,
+    lazy: bool,
+    made: bool,
+    language: str | None,
 ) -> SafeString:
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
-    context = {"card": card, "state": state, "left": left, "large": large, "lazy": lazy}
-    return render_to_string("shopping/shared/_deal_card.html", context)
+    context = {"card": card, "state": state, "left": left, "in_strip": in_strip, "first": first}
+    context["lazy"] = lazy
+    html = render_to_string("shopping/shared/_deal_card.html", context)
+    return SafeString(" ".join(html.split()))  # half of it is room between tags
 
 
 @register.filter
 def is_over(state: str) -> bool:
     """Whether the deal can no longer be had."""
     return state in ("expired", "sold_out")
+
+
+@register.filter
+def names_brand(card: DealCard) -> bool:
+    """Whether a deal's title says the brand already."""
+    return card.brand_name.casefold() in card.title.casefold()
 
 
 @register.simple_tag

@@ -42,7 +42,7 @@
       if (!time.title) time.title = texts.until.replace("{}", inWords.format(new Date(time.dateTime)));
       if (remaining <= 0) {
         state.dataset.state = "expired";
-        time.closest("[data-deal]")?.classList.add("deal-over");
+        time.closest("[data-deal]")?.classList.add("over");
         delete time.dataset.timeLeft;
       } else if (remaining <= SOON) {
         state.dataset.state = "ending";

@@ -204,4 +204,4 @@ def make_user(username: str, **more: Any) -> User:
 
 def titles(page: Page, within: str = "") -> list[str]:
     """Return the titles of the deal cards of a page, or of a part of it, in order."""
-    return page.locator(f"{within} .deal-title".strip()).all_inner_texts()
+    return page.locator(f"{within} .offer-link".strip()).all_inner_texts()

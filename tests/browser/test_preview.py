@@ -36,7 +36,7 @@ def test_the_preview_follows_what_is_typed(editor_window):
     fill_in(page, brand="Ochsenkopf", category=CATEGORY)
     expect(inside(page).locator("h1")).to_have_text("Cordless drill, 18 V")
     expect(inside(page).locator("strong")).to_have_text("one")
-    expect(inside(page).locator(".deal-card .price-now")).to_contain_text("€89.90")
+    expect(inside(page).locator(".offer .price-now")).to_contain_text("€89.90")
     choose_picture(page, "A drill")
     expect(inside(page).locator("article.grid img")).to_be_visible()
     assert (

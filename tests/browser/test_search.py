@@ -49,7 +49,7 @@ def test_results_come_as_one_types_and_the_address_follows(window: Window):
     field = page.get_by_label("Search deals")
     expect(field).to_be_focused()
     field.press_sequentially("stel lamp", delay=20)
-    expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
+    expect(page.locator(".offer-link")).to_have_text(["Steel lamp"])
     page.wait_for_url("**/search/?q=stel+lamp")
     expect(page.locator("#announce")).to_have_text("1 deal found.")
     expect(field).to_be_focused()
@@ -58,21 +58,21 @@ def test_results_come_as_one_types_and_the_address_follows(window: Window):
         [re.compile("All brands"), re.compile(r"Vela\s+\(1\)")]
     )
     field.fill("lamp")
-    expect(page.locator(".deal-title")).to_have_count(3)
+    expect(page.locator(".offer-link")).to_have_count(3)
     page.get_by_label("Brand").select_option("vela")
-    expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
+    expect(page.locator(".offer-link")).to_have_text(["Steel lamp"])
     page.wait_for_url("**/search/?q=lamp&brand=vela")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/search/" in request.url else None)
-    page.locator(".deal-link").hover()
+    page.locator(".offer-link").hover()
     page.mouse.down()  # the field of words is left, and nothing that is asked then takes the link away
-    expect(page.locator(".deal-link")).to_be_focused()
+    expect(page.locator(".offer-link")).to_be_focused()
     assert not asked
     page.mouse.up()
     page.wait_for_url("**/deals/**")
     page.go_back()
     page.wait_for_url("**/search/?q=lamp&brand=vela")
-    expect(page.locator(".deal-title")).to_have_text(["Steel lamp"])
+    expect(page.locator(".offer-link")).to_have_text(["Steel lamp"])
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -105,7 +105,7 @@ def test_a_new_deal_is_there_at_the_next_letter(window: Window):
     now_deal(title="Zanzibar lamp")
     index_table()
     page.get_by_label("Search deals").press_sequentially(" l")
-    expect(page.locator(".deal-title").first).to_have_text("Zanzibar lamp")
+    expect(page.locator(".offer-link").first).to_have_text("Zanzibar lamp")
 
 
 @pytest.mark.sample(quick=0, whole=3)

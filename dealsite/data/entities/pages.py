@@ -2,12 +2,12 @@
 
 FRONT, EDITORS_CHOICE = "front", "editors-choice"
 CATEGORIES = {
-    "computers-components": "Computers & Components",
-    "peripherals-networking": "Peripherals & Networking",
+    "computers-components": "Computers",
+    "peripherals-networking": "Peripherals",
     "audio-tv-photo": "Audio, TV & Photo",
     "office-software": "Office & Software",
     "home-furniture": "Home & Furniture",
-    "grocery-household": "Grocery & Household",
+    "grocery-household": "Grocery",
     "fashion-beauty": "Fashion & Beauty",
     "toys-hobbies": "Toys & Hobbies",
 }

@@ -46,7 +46,7 @@
     if (event.detail.target !== list || pages.at(-1).first === first) return;
     if (first) pages.push({ first, address: new URL(event.detail.pathInfo.requestPath, location.href).href });
     announce(texts.more.replace("{}", added) + (nextLink() ? "" : ` ${texts.all}`));
-    if (asked) first?.querySelector(".deal-link").focus();
+    if (asked) first?.querySelector(".offer-link").focus();
     asked = false;
   });
 
@@ -88,7 +88,7 @@
   const showCard = () => card?.scrollIntoView({ block: "center", behavior: "instant" });
   if (cameFrom) {
     showCard();
-    card?.querySelector(".deal-link").focus({ preventScroll: true });
+    card?.querySelector(".offer-link").focus({ preventScroll: true });
     history.replaceState({ ...history.state, deal: undefined }, "");
   }
   // Not before the browser had its turn, or it would scroll to where the longer page once stood.

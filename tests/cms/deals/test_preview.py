@@ -24,7 +24,7 @@ def shown(editor, typed, *, deal="", **more):
 def test_the_preview_shows_a_card_and_a_page_as_shoppers_will_see_them(editor):
     html = shown(editor, WHOLE)
     assert "<html" not in html
-    assert len(re.findall(r'<article class="deal-card', html)) == 1
+    assert len(re.findall(r'<article class="offer', html)) == 1
     assert re.search(r"<h1[^>]*>Mechanical keyboard</h1>", html)
     for text in (
         "Nordlicht",
@@ -121,7 +121,7 @@ def test_without_script_the_preview_is_a_page_of_its_own_where_nothing_can_be_bo
     assert '<meta name="robots" content="noindex">' in html
     assert 'alt="A keyboard"' in html
     assert re.search(r'<button class="btn btn-primary btn-lg flex-1"\s+type="submit"\s+disabled>', html)
-    assert re.search(r'<button class="deal-add"[^>]*\sdisabled>', html)
+    assert re.search(r'<button class="offer-add"[^>]*\sdisabled>', html)
 
 
 def test_the_frame_may_be_framed_by_this_site_alone_and_runs_no_script(editor):
