@@ -114,6 +114,7 @@ def test_brands_say_how_many_deals_are_live_and_those_with_most_stand_on_top(cli
         for price in some:
             make_deal(brand=name, price=Decimal(price), was_price=None)
     make_deal(brand="Dora", expires_at=NOW - HOUR / 2)
+    make_brand("Gus")
     assert "top-title" not in client.get("/brands/").content.decode()  # there is no index yet
     search_index()
     top, _, below = client.get("/brands/").content.decode().partition("brand-columns")
@@ -121,8 +122,10 @@ def test_brands_say_how_many_deals_are_live_and_those_with_most_stand_on_top(cli
     assert slugs == ["alder", "cor-co", "bela", "eva"]
     from_prices = re.findall(r"(\d) deals?,\s+from €(\d)", top)
     assert from_prices == [("2", "5"), ("2", "3"), ("1", "7"), ("1", "1")]
-    assert re.findall(r'mark" aria-hidden="true">(\w+)<', below) == ["Al", "Be", "CC", "Do", "Ev", "Fi"]
+    assert re.findall(r'mark" aria-hidden="true">(\w+)<', below) == ["Al", "Be", "CC", "Do", "Ev", "Fi", "Gu"]
     assert re.findall(r'brand-count">\s+(\d)', below) == ["2", "1", "2", "1", "1"]
+    assert "top-title" not in client.get("/brands/", {"q": "alder"}).content.decode()
+    assert "others-title" not in client.get("/brands/gus/").content.decode()  # nothing says what it is like
 
 
 def test_a_brand_is_found_by_a_part_of_any_of_its_names(client: Client):
@@ -221,6 +224,17 @@ def test_a_category_says_how_many_deals_are_live_and_which_brands_have_them(clie
     search_index()
     _, brands = head_and_brands(client.get(path).content.decode())
     assert (len(brands), brands[-1]) == (9, ("category=peripherals-networking", "10"))
+
+
+def test_a_long_description_is_folded(client: Client):
+    for slug, description in (("Short", "Quiet **keys**."), ("Long", "Quiet **keys**. " * 9), ("None", "")):
+        make_brand(slug, description=description)
+    short, long, none = (
+        client.get(f"/brands/{slug}/").content.decode() for slug in ("short", "long", "none")
+    )
+    assert ('<details class="about' in short, '<details class="about' in long) == (False, True)
+    assert (short.count("<strong>keys</strong>"), long.count("<strong>keys</strong>")) == (1, 9)
+    assert 'class="about' not in none
 
 
 def test_below_few_live_deals_of_a_brand_stand_those_of_others(client: Client, search_index):
