@@ -1,6 +1,8 @@
 """The pages that shoppers see."""
 
+from datetime import datetime
 from itertools import groupby
+from statistics import mode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,11 +17,15 @@ from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands
 from dealsite.data.catalogue import deals, feeds, prices
 from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import Category, Counts, Kind
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.relations import RelationState
-from dealsite.data.entities.deals import HERE
+from dealsite.data.entities.deals import HERE, NAME_CHARACTERS
+from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
+from dealsite.search.counts import FEW, cheapest, live_deals, of_other_brands
 from dealsite.search.finding import related
 from dealsite.text import markdown
 from dealsite.web import clicks
@@ -27,6 +33,8 @@ from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import ending, for_visitors
 from dealsite.web.pages import page, part
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
+
+TOP_BRANDS = 4
 
 
 @page("1 batch get + 1 query", at=("", "?after={live.id}"))
@@ -60,15 +68,27 @@ def editors_choice(request: SiteRequest) -> HttpResponse:
     return ending(render(request, "shopping/catalogue/editors_choice.html", context), featured)
 
 
-@page("1 query")
+@page("1 query", at=("", "?q=nordlicht"))
 @require_safe
 @for_visitors
 def brands(request: SiteRequest) -> HttpResponse:
-    """All brands by their first letter."""
-    names = stored_brands.all_brands()
-    letters = [(letter, list(some)) for letter, some in groupby(names, key=lambda brand: brand.letter)]
-    context = {"letters": letters, "address": canonical(request)}
-    return render(request, "shopping/catalogue/brands.html", context)
+    """All brands by their first letter, or those of a name, and the ones that have most live deals."""
+    now = timezone.now()
+    typed = normalise(request.GET.get("q", "")[:NAME_CHARACTERS])
+    found = [one for one in stored_brands.all_brands() if one.holds(slugify(typed))]
+    counted = live_deals(now=now) or []
+    numbers = {one.slug: one.number for one in counted}
+    rows = [(one, numbers.get(one.slug)) for one in found]
+    top = [] if typed else [(one, cheapest(one.slug, now=now)) for one in counted[:TOP_BRANDS]]
+    context = {
+        "letters": [(letter, list(some)) for letter, some in groupby(rows, key=lambda row: row[0].letter)],
+        "found": len(found),
+        "top": top,
+        "typed": typed,
+        "address": canonical(request),
+    }
+    response = render(request, "shopping/catalogue/brands.html", context)
+    return ending(response, [card for _, card in top if card])
 
 
 @page("1 batch get + 1 query or 2 batch gets + 1 get", at=("", "/brands/nobody/"))
@@ -81,10 +101,20 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
         found, page = feeds.brand_page(slug, now=now, **_place(request))
     except NotFound:
         return to_brand_named("brand", slug)
-    context = _of_target(request, "brand", found) | {"page": page, "now": now}
-    context["trail"] = [(reverse("brands"), _("Brands")), ("", found.name)]
+    context = _of_target(request, "brand", found, now) | {"page": page, "now": now}
+    context["trail"] = [
+        (reverse("front_page"), _("Deals")),
+        (reverse("brands"), _("Brands")),
+        ("", found.name),
+    ]
     context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}
-    return ending(_list_page(request, "shopping/catalogue/deals_of.html", context), page.cards)
+    others: list[DealCard] = []
+    if page.cards and context["live"] in range(FEW):
+        most = mode(card.category for card in page.cards)
+        others = of_other_brands(found.slug, most, now=now)
+        context |= {"others": others, "others_in": category_names.names().get(most, most)}
+    response = _list_page(request, "shopping/catalogue/deals_of.html", context)
+    return ending(response, [*page.cards, *others])
 
 
 def to_brand_named(url_name: str, slug: str) -> HttpResponse:
@@ -102,7 +132,7 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
     found, featured, page = feeds.category_page(slug, now=now, **_place(request))
-    context = _of_target(request, "category", found) | {"page": page, "now": now, "featured": featured}
+    context = _of_target(request, "category", found, now) | {"page": page, "now": now, "featured": featured}
     context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
     context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
     response = _list_page(request, "shopping/catalogue/deals_of.html", context)
@@ -165,22 +195,28 @@ def go(request: SiteRequest, deal_id: str) -> HttpResponse:
     return response
 
 
-def _of_target(request: SiteRequest, target: Kind, found: Brand | Category) -> dict[str, object]:
-    """What the pages of brands and categories show alike: names, feed, picture, how the visitor stands to it.
+def _of_target(
+    request: SiteRequest, target: Kind, found: Brand | Category, now: datetime
+) -> dict[str, object]:
+    """What the pages of brands and categories show alike: texts, what is live, how the visitor stands to it.
 
-    The last is known of users, and for all, how many like and watch it. The part with deals does not show it.
-    Called before the first text, whose language is the user's, it reads both in one request.
+    The last is known of users, and for all, how many like and watch it. The part with deals shows neither this nor
+    what is live. Called before the first text, whose language is the user's, it reads both in one request.
     """
     state, counts = RelationState(target, found.slug), found.counts or Counts()
+    counted = None
     if not request.htmx:
         of_user: RelationState | None = request.visit.relation_state(target, found.slug)
         state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
+        counted = live_deals(now=now, **{target: found.slug})
     return {
         "noun": found,
         "about": markdown.to_html(found.description),
         "excerpt": markdown.excerpt(found.description),
         "page_title": _("%(name)s deals") % {"name": found.name},
         "relation_state": state,
+        "live": None if counted is None else sum(one.number for one in counted),
+        "brands_here": counted if target == "category" else None,
         "feed": reverse(f"{target}_feed", args=[found.slug]),
         "image": picture(found.logo),
         "image_alt": found.name,

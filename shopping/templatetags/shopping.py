@@ -68,6 +68,14 @@ def form_token() -> str:
 
 
 @register.filter
+def initials(name: str) -> str:
+    """Two letters that stand in for a brand's logo: of its first two words, or of its only one."""
+    words = [word for word in name.split() if word[0].isalnum()]
+    letters = words[0][0] + words[1][0] if len(words) > 1 else name[:2]
+    return letters[0].upper() + letters[1:]
+
+
+@register.filter
 def problems(shown: LineView) -> list[str]:
     """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
     line = shown.line

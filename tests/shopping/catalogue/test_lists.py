@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
+from dealsite.search.counts import FEW
 from tests.builders import DAY, HOUR, NOW, STATED, make_brand, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -106,6 +107,41 @@ def test_brands_stand_under_their_first_letters(client: Client):
     assert re.findall(r'href="/brands/([^"]+)/"', html) == ["3d-forge", "alder", "aurelia", "omi", "zephyr"]
 
 
+def test_brands_say_how_many_deals_are_live_and_those_with_most_stand_on_top(client: Client, search_index):
+    prices = {"Alder": (9, 5), "Bela": (7,), "Cor & Co": (4, 3), "Dora": (), "Eva": (1,), "Fir": (2,)}
+    for name, some in prices.items():
+        make_brand(name)
+        for price in some:
+            make_deal(brand=name, price=Decimal(price), was_price=None)
+    make_deal(brand="Dora", expires_at=NOW - HOUR / 2)
+    make_brand("Gus")
+    assert "top-title" not in client.get("/brands/").content.decode()  # there is no index yet
+    search_index()
+    top, _, below = client.get("/brands/").content.decode().partition("brand-columns")
+    slugs = re.findall(r'class="brand-link"\s+href="/brands/([^"]+)/"', top)
+    assert slugs == ["alder", "cor-co", "bela", "eva"]
+    from_prices = re.findall(r"(\d) deals?,\s+from €(\d)", top)
+    assert from_prices == [("2", "5"), ("2", "3"), ("1", "7"), ("1", "1")]
+    assert re.findall(r'mark" aria-hidden="true">(\w+)<', below) == ["Al", "Be", "CC", "Do", "Ev", "Fi", "Gu"]
+    assert re.findall(r'brand-count">\s+(\d)', below) == ["2", "1", "2", "1", "1"]
+    assert "top-title" not in client.get("/brands/", {"q": "alder"}).content.decode()
+    assert "others-title" not in client.get("/brands/gus/").content.decode()  # nothing says what it is like
+
+
+def test_a_brand_is_found_by_a_part_of_any_of_its_names(client: Client):
+    make_brand("Aurelia", also=["Gold & Sons"])
+    make_brand("Zephyr")
+    for typed, slugs in (
+        ("RELI", ["aurelia"]),
+        ("gold", ["aurelia"]),
+        ("", ["aurelia", "zephyr"]),
+        ("x\0y<", []),
+    ):
+        html = client.get("/brands/", {"q": typed}).content.decode()
+        assert re.findall(r'href="/brands/([^"]+)/"', html) == slugs
+    assert "No brand is called “xy&lt;”." in html
+
+
 @pytest.mark.parametrize("path", ["/brands/nobody/", "/categories/nothing/", "/brands/nobody/deals.atom"])
 def test_what_does_not_exist_is_a_friendly_404(client: Client, path: str):
     response = client.get(path)
@@ -163,3 +199,55 @@ def test_the_voucher_code_of_an_expired_deal_is_not_offered(client: Client):
 def test_nothing_may_be_posted_to_a_page(client: Client):
     for path in ("/", "/editors-choice/", "/brands/", "/sitemap.xml", "/robots.txt", "/deals.atom"):
         assert client.post(path).status_code == 405
+
+
+def head_and_brands(html: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """How many live deals the head of a page says, and the brands below it, each with its number."""
+    brands = re.findall(r'class="asked"\s+href="/search/\?([^"]+)">[^<]+<span[^>]*>(\d+)<', html)
+    return re.findall(r"(\d+) live deals?\s", html), brands
+
+
+def test_a_category_says_how_many_deals_are_live_and_which_brands_have_them(client: Client, search_index):
+    path, of = "/categories/peripherals-networking/", "category=peripherals-networking&amp;brand="
+    make_deal()
+    assert head_and_brands(client.get(path).content.decode()) == ([], [])  # there is no index yet
+    for _ in range(2):
+        make_deal(brand="Vela")
+    make_deal(brand="Vela", category="toys-hobbies")
+    make_deal(expires_at=NOW - HOUR / 2)
+    search_index()
+    found = head_and_brands(client.get(path).content.decode())
+    assert found == (["3"], [(f"{of}vela", "2"), (f"{of}nordlicht", "1")])
+    assert head_and_brands(client.get("/categories/grocery-household/").content.decode()) == (["0"], [])
+    for number in range(8):
+        make_deal(brand=f"Brand {number}")
+    search_index()
+    _, brands = head_and_brands(client.get(path).content.decode())
+    assert (len(brands), brands[-1]) == (9, ("category=peripherals-networking", "10"))
+
+
+def test_a_long_description_is_folded(client: Client):
+    for slug, description in (("Short", "Quiet **keys**."), ("Long", "Quiet **keys**. " * 9), ("None", "")):
+        make_brand(slug, description=description)
+    short, long, none = (
+        client.get(f"/brands/{slug}/").content.decode() for slug in ("short", "long", "none")
+    )
+    assert ('<details class="about' in short, '<details class="about' in long) == (False, True)
+    assert (short.count("<strong>keys</strong>"), long.count("<strong>keys</strong>")) == (1, 9)
+    assert 'class="about' not in none
+
+
+def test_below_few_live_deals_of_a_brand_stand_those_of_others(client: Client, search_index):
+    deals = [make_deal() for _ in range(FEW - 2)]
+    deals.append(make_deal(category="toys-hobbies"))
+    make_deal(expires_at=NOW - HOUR / 2)
+    other, _ = make_deal(brand="Vela"), make_deal(brand="Vela", category="toys-hobbies")
+    search_index()
+    html = client.get("/brands/nordlicht/").content.decode()
+    assert head_and_brands(html) == ([str(len(deals))], [])
+    assert "Like Nordlicht: Peripherals" in html
+    below = html.partition('id="others-title"')[2]
+    assert re.findall(r'data-deal="(\w+)"', below) == [other.id]
+    make_deal()
+    search_index()
+    assert "others-title" not in client.get("/brands/nordlicht/").content.decode()
