@@ -1,4 +1,4 @@
-"""The cookies of accounts: session, a visitor's cart, and those that this site signs, so that it knows them again."""
+"""The cookies of visitors: session, cart, the look of lists, and those that this site signs to know them again."""
 
 import re
 import secrets
@@ -19,6 +19,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import Invalid
 
 KEY_BYTES = 32
+LOOKS = ("cards", "list", "cards.all", "list.all")  # of lists of deals; all: what is over, too
 KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -144,6 +145,16 @@ def set_cart(response: HttpResponse, key: str) -> None:
 
 def forget_cart(response: HttpResponse) -> None:
     response.delete_cookie(_name("cart"), samesite="Lax")
+
+
+def look(request: HttpRequest) -> str:
+    """Return which of the LOOKS a visitor has chosen for lists of deals."""
+    chosen = request.COOKIES.get(_name("look"), "")
+    return chosen if chosen in LOOKS else LOOKS[0]
+
+
+def set_look(response: HttpResponse, chosen: str) -> None:
+    _set(response, _name("look"), chosen, timedelta(days=365))
 
 
 def _name(name: str) -> str:

@@ -68,6 +68,7 @@ class PageKey(NamedTuple):
     query: str
     is_part: bool  # what htmx asks for
     has_cart: bool  # such a visitor's page asks how many deals are in it
+    look: str  # of its lists, one of four
 
 
 class KeptPage(NamedTuple):
@@ -146,7 +147,8 @@ def for_visitors(view: View) -> View:
         try:
             response = view(request, *args, **kwargs)
         except Unavailable as error:
-            kept = _pages.get(key._replace(has_cart=False))
+            plain = key._replace(has_cart=False)
+            kept = _pages.get(plain) or _pages.get(plain._replace(look=cookies.LOOKS[0]))
             if kept is None or clock() >= kept.good_until:
                 raise
             logger.warning("page_from_memory", page=route_of(request), reason=repr(error.__cause__ or error))
@@ -178,9 +180,8 @@ def forget() -> None:
 def _key_of(view: str, request: SiteRequest) -> PageKey:
     path, _, query = request.get_full_path().partition("?")
     host = split_domain_port(request.get_host())[0]
-    return PageKey(
-        view, request.scheme or "", host, path, query, bool(request.htmx), bool(cookies.cart(request))
-    )
+    has_cart, look = bool(cookies.cart(request)), cookies.look(request)
+    return PageKey(view, request.scheme or "", host, path, query, bool(request.htmx), has_cart, look)
 
 
 def _is_personal(request: HttpRequest) -> bool:

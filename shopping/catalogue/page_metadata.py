@@ -25,8 +25,8 @@ def absolute(path: str) -> str:
 
 
 def canonical(request: HttpRequest) -> str:
-    """A page's own address: without anything in the query string but the place in a list."""
-    place = {name: request.GET[name] for name in ("after", "before") if name in request.GET}
+    """A page's own address: without anything in the query string but which list it is, and the place in it."""
+    place = {name: request.GET[name] for name in ("tab", "after", "before") if name in request.GET}
     return absolute(escape_uri_path(request.path)) + (f"?{urlencode(place)}" if place else "")
 
 

@@ -1,18 +1,24 @@
 """The pages that shoppers see."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import wraps
 from itertools import groupby
 from statistics import mode
+from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dealsite.accounts import cookies
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands
 from dealsite.data.catalogue import deals, feeds, prices
@@ -36,14 +42,40 @@ from shopping.catalogue.page_metadata import absolute, canonical, deal_path, pic
 
 TOP_BRANDS = 4
 
+View = Callable[..., HttpResponse]
+TABS = {
+    feeds.NEW: (gettext_lazy("New"), "clock"),
+    feeds.ENDING: (gettext_lazy("Ending soon"), "alarm-clock"),
+}
 
-@page("1 batch get + 1 query", at=("", "?after={live.id}"))
+
+def with_look(view: View) -> View:
+    """Let a link with `look` in it choose how lists look from now on, and lead back to where it stands."""
+
+    @wraps(view)
+    def chosen(request: SiteRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        look = request.GET.get("look")
+        if look is None:
+            return view(request, *args, **kwargs)
+        left = request.GET.copy()
+        del left["look"]
+        response = redirect(request.path + (f"?{left.urlencode()}" if left else ""))
+        if look in cookies.LOOKS:
+            cookies.set_look(response, look)
+        add_never_cache_headers(response)
+        return response
+
+    return chosen
+
+
+@page("1 batch get + 1 query or 2 batch gets + 1 query", at=("", "?after={live.id}", "?tab=ending"))
 @require_safe
 @for_visitors
+@with_look
 def front_page(request: SiteRequest) -> HttpResponse:
-    """What the editors feature, and the latest deals."""
+    """What the editors feature, and the deals of a tab."""
     now = timezone.now()
-    featured, page = feeds.front_page(now=now, **_place(request))
+    featured, page = feeds.front_page(now=now, **_asked(request))
     lead = next((card for card in [*featured, *page.cards] if card.picture), None)
     context: dict[str, object] = {
         "featured": featured,
@@ -94,11 +126,12 @@ def brands(request: SiteRequest) -> HttpResponse:
 @page("1 batch get + 1 query or 2 batch gets + 1 get", at=("", "/brands/nobody/"))
 @require_safe
 @for_visitors
+@with_look
 def brand(request: SiteRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
     try:
-        found, page = feeds.brand_page(slug, now=now, **_place(request))
+        found, page = feeds.brand_page(slug, now=now, **_asked(request))
     except NotFound:
         return to_brand_named("brand", slug)
     context = _of_target(request, "brand", found, now) | {"page": page, "now": now}
@@ -128,10 +161,11 @@ def to_brand_named(url_name: str, slug: str) -> HttpResponse:
 @page("1 batch get + 1 query", at=("", "/categories/toys-hobbies/"))
 @require_safe
 @for_visitors
+@with_look
 def category(request: SiteRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
-    found, featured, page = feeds.category_page(slug, now=now, **_place(request))
+    found, featured, page = feeds.category_page(slug, now=now, **_asked(request))
     context = _of_target(request, "category", found, now) | {"page": page, "now": now, "featured": featured}
     context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
     context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
@@ -223,15 +257,36 @@ def _of_target(
     }
 
 
-def _place(request: SiteRequest) -> dict[str, str | None]:
-    """Where in a list the visitor is; the data layer refuses what is not a place."""
-    return {"after": request.GET.get("after"), "before": request.GET.get("before")}
+def _asked(request: SiteRequest) -> dict[str, Any]:
+    """What of a list the visitor asks for; the data layer refuses what is no place in it."""
+    tab, live_only = request.GET.get("tab", ""), not cookies.look(request).endswith(".all")
+    place = {"after": request.GET.get("after"), "before": request.GET.get("before")}
+    return {"tab": tab if tab in TABS else feeds.NEW, "live_only": live_only, **place}
 
 
 def _list_page(request: SiteRequest, template: str, context: dict[str, object]) -> HttpResponse:
     """The whole page, or for htmx the part of it that holds a page of deals."""
-    context["first"] = not any(_place(request).values())
-    context["address"] = canonical(request)
+    asked = _asked(request)
+    layout, _, over = cookies.look(request).partition(".")
+    here = {name: asked[name] for name in ("after", "before") if asked[name]}
+    if asked["tab"] != feeds.NEW:
+        here["tab"] = asked["tab"]
+
+    def look(layout: str, over: str) -> str:
+        return "?" + urlencode({**here, "look": f"{layout}.{over}".rstrip(".")})
+
+    context |= {
+        "first": not (asked["after"] or asked["before"]),
+        "address": canonical(request),
+        "tabs": TABS,
+        "tab": asked["tab"],
+        "place": "?" if asked["tab"] == feeds.NEW else f"?tab={asked['tab']}&",
+        "as_list": layout == "list",
+        "with_over": bool(over),
+        "to_cards": look("cards", over),
+        "to_list": look("list", over),
+        "to_over": look(layout, "" if over else "all"),
+    }
     part = "shopping/catalogue/_deals.html" if request.htmx else template
     response = render(request, part, context)
     patch_vary_headers(response, ["HX-Request"])

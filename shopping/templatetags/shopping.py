@@ -7,6 +7,7 @@ from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
@@ -22,12 +23,22 @@ register = template.Library()
 
 @register.simple_tag
 def deal_card(
-    card: DealCard, now: datetime, *, in_strip: bool = False, first: bool = False, lazy: bool = True
+    card: DealCard,
+    now: datetime,
+    *,
+    in_strip: bool = False,
+    as_line: bool = False,
+    first: bool = False,
+    lazy: bool = True,
 ) -> SafeString:
-    """One card of a list, or of the strip above it. Pictures in view load at once, the `first` before all."""
+    """A deal in a list, or in the strip above it. Pictures in view load at once, the `first` before all.
+
+    As a line it says when it was published, and leads to its shop at once.
+    """
+    ago = timesince(card.live_at, now, depth=1) if as_line else ""
     left = time_left(card.expires_at, now) if card.expires_at else ""
     made = card.picture is not None and renditions.are_made(card.picture.name)
-    return _rendered(card, card.state(now), left, in_strip, first, lazy, made, get_language())
+    return _rendered(card, card.state(now), left, ago, in_strip, first, lazy, made, get_language())
 
 
 @lru_cache(maxsize=4096)
@@ -35,6 +46,7 @@ def _rendered(
     card: DealCard,
     state: str,
     left: str,
+    ago: str,
     in_strip: bool,
     first: bool,
     lazy: bool,
@@ -43,7 +55,7 @@ def _rendered(
 ) -> SafeString:
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
-    context = {"card": card, "state": state, "left": left, "in_strip": in_strip, "first": first}
+    context = {"card": card, "state": state, "left": left, "ago": ago, "in_strip": in_strip, "first": first}
     context["lazy"] = lazy
     html = render_to_string("shopping/shared/_deal_card.html", context)
     return SafeString(" ".join(html.split()))  # half of it is room between tags

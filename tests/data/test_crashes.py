@@ -97,7 +97,7 @@ def delete() -> None:
 
 
 def deleted() -> bool:
-    return featured.get("front").cards == [] and deals.get_many([DEAL]) == {} and feeds.all_days() == []
+    return featured.get("front").cards == [] and deals.get_many([DEAL]) == {} and buckets.all_days() == []
 
 
 def reschedule() -> None:

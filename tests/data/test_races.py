@@ -11,11 +11,11 @@ import pytest
 from dealsite.data.catalogue import (
     brand_renames,
     brands,
+    buckets,
     categories,
     deals,
     drafts,
     featured,
-    feeds,
     known_by,
 )
 from dealsite.data.catalogue.content import DealContent
@@ -106,7 +106,7 @@ def test_thirty_deals_published_at_once_are_all_counted():
         15,
         15,
     ]
-    assert len(feeds.all_days()) == len({deal.live_at.date() for deal in results})
+    assert len(buckets.all_days()) == len({deal.live_at.date() for deal in results})
 
 
 def test_one_of_two_editors_of_a_deal_is_shown_the_others_work():
@@ -314,7 +314,7 @@ def test_the_last_deals_of_a_day_deleted_at_once_unlist_the_day(wait_for_indexes
     results = at_once([partial(delete, deal) for deal in some] * 2)
     assert errors_of(results) == []
     wait_for_indexes()
-    assert feeds.all_days() == []
+    assert buckets.all_days() == []
     assert brands.get_with_counts("nordlicht").deals == 0
 
 
@@ -324,7 +324,7 @@ def test_a_day_emptied_while_a_deal_comes_is_listed():
         [partial(delete, deal), partial(publish, make_id(), brand), partial(publish, make_id(), brand)]
     )
     assert errors_of(results) == []
-    assert feeds.all_days() == ["2026-11-21"]
+    assert buckets.all_days() == ["2026-11-21"]
 
 
 def test_a_deal_moved_two_ways_at_once_is_counted_once():

@@ -98,6 +98,14 @@ def test_a_page_is_not_kept_while_the_names_of_its_categories_cannot_be_read(vie
     assert [body(view), body(view)] == ["page 1", "page 2"]
 
 
+def test_the_look_of_lists_is_a_page_of_its_own_and_nothing_else_in_its_cookie_is(view, settings):
+    name = settings.SESSION_COOKIE_NAME.replace("session", "look")
+    looks = ["cards", "list", "cards.all", "list.all", "list.all.more", "<x>", ""]
+    pages = [body(view, cookies={name: look}) for look in looks]
+    assert pages == ["page 1", "page 2", "page 3", "page 4", "page 1", "page 1", "page 1"]
+    assert len(kept()) == 4
+
+
 def test_a_change_of_the_answer_does_not_reach_the_kept_page(view):
     view(ask())["X-Mine"] = "1"
     assert "X-Mine" not in view(ask())

@@ -47,6 +47,16 @@ def listed_days(item: Item | None) -> list[str]:
     return [*listed_in(item or {}, DAY_ATTRIBUTE)]
 
 
+def all_days() -> list[str]:
+    """Return every day that holds deals, scheduled ones too, as ISO dates. 1 query."""
+    low, high = keys.days.between()
+    return [
+        day
+        for item in table.query(keys.days.partition(), low=low, high=high, limit=200)
+        for day in listed_days(item)
+    ]
+
+
 def _attribute(day: date) -> str:
     return f"{DAY_ATTRIBUTE}{day.isoformat()}"
 

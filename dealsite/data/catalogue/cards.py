@@ -129,6 +129,10 @@ class DealCard:
             return "ending"
         return "live"
 
+    def is_live(self, now: datetime) -> bool:
+        """Tell whether it can be had."""
+        return self.state(now) in ("ending", "live")
+
     def is_visible(self, now: datetime) -> bool:
         """Tell whether shoppers may know of it yet."""
         return self.live_at <= now

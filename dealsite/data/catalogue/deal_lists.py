@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.brands import get_with_counts
+from dealsite.data.catalogue.buckets import all_days
 from dealsite.data.catalogue.cards import ENDING_SOON, DealCard
 from dealsite.data.catalogue.categories import CATEGORIES, Counts
-from dealsite.data.catalogue.feeds import all_days
 from dealsite.data.catalogue.lists import (
     PAGE_SIZE,
     Cursor,

@@ -36,6 +36,7 @@ PAGE_SIZE = 25
 FILTERED_ROWS = 100  # rows read by each query of a list that is filtered
 FILTERED_ROWS_A_PAGE = 500  # rows that such a page reads at most; it then says how far back it looked
 FILTERED_QUERIES = 25  # likewise, where buckets are small
+EMPTY_PAGE = 4  # times as many rows and queries while none is found, so that no page is empty without need
 EXPIRY_MONTHS = 12  # months of expiry that one page looks through at most
 SLOW = 0.05  # seconds; a table that takes longer for a query is asked for several buckets at once
 AHEAD = 27  # buckets that are then read side by side at most: three for each thread
@@ -198,12 +199,18 @@ def _months(low: str, high: str, ascending: bool) -> Iterator[str]:
 
 
 def read(
-    source: Source, cursor: Cursor | None = None, *, size: int = PAGE_SIZE, keep: Filter | None = None
+    source: Source,
+    cursor: Cursor | None = None,
+    *,
+    size: int = PAGE_SIZE,
+    keep: Filter | None = None,
+    portion: int | None = None,
 ) -> Page:
     """Return one page of a list. 1 query for each bucket that it touches, and what the source's cards cost.
 
     One row more than a page is read, to know whether there is a next page. With `keep`, only cards
-    that it accepts are shown, from at most 500 rows and 25 queries. Of expiry 12 months are looked through.
+    that it accepts are shown, from at most 500 rows and 25 queries of `portion` rows, four times as many while there is
+    none. Of expiry 12 months are looked through.
     """
     cursor = cursor or Cursor()
     ascending = source.soonest_first == cursor.onward
@@ -213,7 +220,11 @@ def read(
         low = max(low, beside)
     elif beside:
         high = min(high, beside)
-    rows, stopped = _collect(source, low, high, ascending, size + 1, keep) if low <= high else ([], None)
+    rows, stopped = (
+        _collect(source, low, high, ascending, size + 1, keep, portion or FILTERED_ROWS)
+        if low <= high
+        else ([], None)
+    )
     more, rows = len(rows) > size, rows[:size]
     if not cursor.onward:
         rows.reverse()
@@ -227,7 +238,7 @@ def read(
 
 
 def _collect(
-    source: Source, low: str, high: str, ascending: bool, wanted: int, keep: Filter | None
+    source: Source, low: str, high: str, ascending: bool, wanted: int, keep: Filter | None, portion: int
 ) -> tuple[list[Item], str | None]:
     """Read buckets until enough rows are there; return them and, if it stopped early, up to where it looked.
 
@@ -246,11 +257,13 @@ def _collect(
 
     found: list[Item] = []
     queries = rows_read = 0
-    most_queries = EXPIRY_MONTHS if source.by_expiry else FILTERED_QUERIES if keep else None
     done, is_slow = "", False
     buckets, waiting = iter(source.buckets(low, high, ascending)), deque[str]()
     read: dict[str, tuple[list[Item], int]] = {}  # some that wait: their rows, and how many were asked for
     while len(found) < wanted:
+        patience = 1 if found else EMPTY_PAGE
+        most_queries = EXPIRY_MONTHS if source.by_expiry else FILTERED_QUERIES * patience if keep else None
+        most_rows = FILTERED_ROWS_A_PAGE * patience
         if not waiting:
             lacking = ceil((wanted - len(found)) * queries / len(found)) if found else AHEAD
             most = most_queries - queries if most_queries else AHEAD
@@ -258,15 +271,15 @@ def _collect(
             if not waiting:
                 break
         bucket = waiting[0]
-        if queries == most_queries or (keep and rows_read >= FILTERED_ROWS_A_PAGE):
+        if (most_queries and queries >= most_queries) or (keep and rows_read >= most_rows):
             if source.by_expiry:
                 return found, f"{bucket if ascending else done}-01T00:00:00.000Z#{FIRST_ULID}"
             return found, _beside(low, False) if ascending else _beside(high, True)
         if bucket not in read:
             wave = [one for one in waiting if one not in read]
-            limit = FILTERED_ROWS if keep else wanted - len(found)
+            limit = portion if keep else wanted - len(found)
             if keep and is_slow and len(wave) == 1:
-                limit = FILTERED_ROWS_A_PAGE - rows_read
+                limit = most_rows - rows_read
             started = clock()
             answers = together(*(partial(rows_of, one, low, high, limit) for one in wave))
             is_slow = clock() - started > SLOW

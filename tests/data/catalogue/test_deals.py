@@ -9,7 +9,17 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, lists, renditions
+from dealsite.data.catalogue import (
+    brands,
+    buckets,
+    categories,
+    deals,
+    drafts,
+    featured,
+    feeds,
+    lists,
+    renditions,
+)
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.catalogue.deal.stock import mark_writes
@@ -80,7 +90,7 @@ def test_publishing_counts_on_both_sides(wait_for_indexes):
     assert (brand.deals, brand.counts.buckets) == (2, {"2026": 2})
     assert (category.deals, category.counts.buckets) == (2, {"2026-11": 1, "2026-10": 1})
     wait_for_indexes()
-    assert sorted(feeds.all_days()) == ["2026-10-12", "2026-11-21"]
+    assert sorted(buckets.all_days()) == ["2026-10-12", "2026-11-21"]
 
 
 def test_publishing_under_the_same_id_again_returns_the_deal_that_is_there():
@@ -292,7 +302,7 @@ def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
     assert featured.get("front").cards == []
     assert feeds.front_page(now=NOW) == ([], lists.Page([]))
     assert brands.get_with_counts("nordlicht").deals == 0
-    assert feeds.all_days() == []
+    assert buckets.all_days() == []
 
 
 def test_deleting_twice_is_harmless():
@@ -307,13 +317,13 @@ def test_a_day_is_listed_while_it_holds_a_deal(wait_for_indexes):
     one, other = make_deal(), make_deal()
     measured(deleting.delete)(one, by=EDITOR, now=NOW)
     wait_for_indexes()
-    assert feeds.all_days() == ["2026-11-21"]
+    assert buckets.all_days() == ["2026-11-21"]
     deleting.delete(other, by=EDITOR, now=NOW)
     wait_for_indexes()
-    assert feeds.all_days() == []
+    assert buckets.all_days() == []
     make_deal()
     wait_for_indexes()
-    assert feeds.all_days() == ["2026-11-21"]
+    assert buckets.all_days() == ["2026-11-21"]
 
 
 @pytest.mark.parametrize("to", [NOW + 2 * HOUR, NOW + DAY, NOW + 3 * DAY, NOW + 60 * DAY])

@@ -14,12 +14,23 @@ from hypothesis import strategies as st
 from dealsite.data import table
 from dealsite.data.catalogue import categories, deal_lists, deals, feeds, lists
 from dealsite.data.catalogue.cards import ENDING_SOON
-from dealsite.data.catalogue.deal import deleting, editing, rescheduling
+from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors, ids
 from dealsite.data.table.paging import to_end
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    make_brand,
+    make_category,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
 from tests.hostile import EXAMPLES
 from tests.measuring import measured
 
@@ -343,6 +354,35 @@ def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shopper
     assert measured(feeds.editors_choice)(now=NOW)[1] == [live.card]
     assert feeds.front_page(now=NOW, after=make_id(NOW))[0] == []
     assert feeds.front_page(now=NOW + HOUR)[0] == [live.card, shown[1].card]
+
+
+@pytest.mark.budget
+@pytest.mark.usefixtures("fresh_table")
+def test_pages_of_live_deals_skip_none_and_none_is_empty_before_the_last(
+    wait_for_indexes, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(lists, "FILTERED_ROWS_A_PAGE", 10)
+    monkeypatch.setattr(feeds, "ROWS_OF_LIVE", 6)
+    brand = make_brand()
+    make_category("toys-hobbies")
+    new = [
+        (
+            make_id(NOW - (n + 1) * HOUR),
+            make_content(category="toys-hobbies", expires_at=None if n % 15 == 14 else NOW),
+            brand,
+        )
+        for n in range(60)
+    ]
+    for start in range(0, len(new), 10):
+        publishing.publish_many(new[start : start + 10], by=EDITOR, now=NOW - DAY)
+    wait_for_indexes()
+    live = [deal_id for n, (deal_id, *_) in enumerate(new) if n % 15 == 14]
+    for name in FEEDS:
+        pages = list(to_end(lambda after, name=name: page_of(name, after=after, live_only=True)))
+        assert [card.id for page in pages for card in page.cards] == live, name
+        assert all(page.cards for page in pages[:-1]), name  # what is behind the last, nobody knows
+        back = page_of(name, before=live[-1], live_only=True)
+        assert [card.id for card in back.cards] == live[:-1][-len(back.cards) :], name
 
 
 @pytest.mark.usefixtures("whole_table")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import deal_lists, feeds, lists
+from dealsite.data.catalogue import buckets, deal_lists, feeds, lists
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.lists import FILTERED_QUERIES
@@ -96,7 +96,8 @@ def test_the_pages_of_a_list_are_the_same_however_slow_the_table_is(monkeypatch:
 @pytest.mark.usefixtures("a_deal_a_day")
 def test_a_filtered_list_reads_no_more_buckets_side_by_side_than_one_by_one(monkeypatch: Any):
     monkeypatch.setattr(lists, "SLOW", -inf)
-    found = lists.all_deals(feeds.all_days())
+    monkeypatch.setattr(lists, "EMPTY_PAGE", 1)
+    found = lists.all_deals(buckets.all_days())
     with table.metered() as meter:
         page = lists.read(found, keep=lambda _card: False)
     assert meter.calls == FILTERED_QUERIES
@@ -111,7 +112,7 @@ def test_a_slow_table_is_asked_for_no_more_than_a_page_probably_needs(monkeypatc
         for number in range(9):
             make_deal(live_at=NOW - day * DAY - HOUR - number * minute)
     monkeypatch.setattr(lists, "SLOW", -inf)
-    source = lists.all_deals(feeds.all_days())
+    source = lists.all_deals(buckets.all_days())
     with table.metered() as meter:
         page = lists.read(source, size=8)
     assert (len(page.cards), meter.calls) == (8, 1)
@@ -130,6 +131,7 @@ def test_many_rows_of_one_bucket_are_read_in_two_calls(monkeypatch: Any):
     publishing.publish_many(new[:13], by=EDITOR, now=NOW)
     publishing.publish_many(new[13:], by=EDITOR, now=NOW)
     monkeypatch.setattr(lists, "FILTERED_ROWS", 5)
+    monkeypatch.setattr(lists, "EMPTY_PAGE", 1)
     monkeypatch.setattr(lists, "FILTERED_ROWS_A_PAGE", 25)
     slow = SlowTable(monkeypatch)
     chosen = DealFilter(brand="nordlicht", category="toys-hobbies")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -177,9 +178,64 @@ def test_an_empty_site_says_so(client: Client):
 )
 def test_a_card_says_how_long_its_deal_lasts(client: Client, overrides, state: str, words: str):
     make_deal(live_at=NOW - 2 * DAY, **overrides)
-    html = client.get("/").content.decode()
+    html = client.get("/?look=cards.all", follow=True).content.decode()
     assert re.findall(r'data-state="(\w+)"', html) == ([state] if state else [])
     assert words in html
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_what_is_over_is_hidden_until_a_visitor_asks_for_it(client: Client, path: str):
+    live = make_deal(live_at=NOW - HOUR)
+    over = [make_deal(live_at=NOW - DAY, expires_at=NOW - HOUR), make_deal(live_at=NOW - 2 * DAY, stock=0)]
+
+    html = client.get(path).content.decode()
+    assert shown(html) == [live.id]
+    (address,) = re.findall(r'class="view-link"\s+href="([^"]*)" rel="nofollow">\s+<span class="knob"', html)
+    assert shown(client.get(path + unescape(address), follow=True).content.decode()) == [
+        live.id,
+        *(deal.id for deal in over),
+    ]
+    assert len(shown(client.get(path).content.decode())) == 3  # from now on
+    assert shown(client.get(f"{path}?look=list", follow=True).content.decode()) == [live.id]
+
+
+def test_a_list_is_shown_as_cards_or_lines_as_its_visitor_chose(client: Client):
+    here, away = make_deal(), make_deal(link="https://shop.example/ad", is_ad=True)
+    assert "offers-list" not in client.get("/").content.decode()
+    response = client.get("/?tab=new&look=list&after=")
+    assert (response.status_code, response["Location"]) == (302, "/?tab=new&after=")
+    assert "no-store" in response["Cache-Control"]
+    html = client.get("/").content.decode()
+    assert "offers-list" in html
+    assert f'href="/go/{away.id}/" rel="nofollow sponsored noopener noreferrer"' in html
+    assert f'href="/go/{here.id}/"' not in html
+    assert '<b class="ad text-xs">Ad</b>' in html
+    for wrong in ("", "x", "list.x"):
+        client.get("/", {"look": wrong})
+        assert "offers-list" in client.get("/").content.decode(), wrong
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_what_ends_soon_stands_in_a_tab_the_soonest_first(client: Client, path: str):
+    soon = [make_deal(expires_at=NOW + hours * HOUR) for hours in (47, 2, 30)]
+    make_deal(expires_at=NOW + 49 * HOUR)
+    make_deal()
+    html = client.get(f"{path}?tab=ending").content.decode()
+    ids = [soon[1].id, soon[2].id, soon[0].id]
+    assert shown(html) == ids
+    assert f'<link rel="canonical" href="http://127.0.0.1:8000{path}?tab=ending">' in html
+    assert re.search(r'href="\?tab=ending"\s+aria-current="page"', html)
+
+
+def test_further_pages_of_a_tab_stay_in_it(client: Client):
+    for minutes in range(27):
+        make_deal(expires_at=NOW + HOUR + timedelta(minutes=minutes))
+    onward = unescape(link(client.get("/?tab=ending").content.decode(), "next"))
+    assert onward.startswith("?tab=ending&after=")
+    html = client.get("/" + onward).content.decode()
+    assert html.count("data-deal=") == 2
+    assert unescape(link(html, "prev")).startswith("?tab=ending&before=")
+    assert client.get("/?tab=ending&after=x").status_code == 400
 
 
 def test_a_card_shows_prices_discount_and_voucher_code(client: Client):
