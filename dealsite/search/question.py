@@ -13,7 +13,7 @@ from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
 from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
-from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
+from dealsite.search.words import COMPOUND, RUN, STOP_WORDS, WORD, fold, pairs, pieces, stem, words_of
 from dealsite.search.words import MOST_CHARACTERS as MOST_CHARACTERS
 
 MOST_WORDS = 12
@@ -63,7 +63,7 @@ class Question:
     @cached_property
     def words(self) -> list[str]:
         """The words to look for, folded."""
-        return [word for unit in self.units for word in words_of(unit)]
+        return [word for unit in self.units for word in WORD.findall(unit)]
 
     def without(self, *names: str) -> Self:
         """Return the same question without its filter by brand or category."""
@@ -98,10 +98,9 @@ def query_of(
     if brand := brand_names.find(question.text):
         fitting = any_of([fitting, Query.const_score_query(_is("brand_slug", brand), 1.0)])
     parts = [(Occur.Must, must) for must in [*musts, fitting]]
-    roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
+    roots = [root for word in question.words for root in pairs(word)[:-1] or [stem(word)]]
     if len(roots) > 1:
-        phrase = Query.phrase_query(SCHEMA, "title", roots, slop=2)
-        parts.append((Occur.Should, Query.boost_query(phrase, PHRASE_BOOST)))
+        parts.append((Occur.Should, _phrase("title", roots, PHRASE_BOOST, slop=2)))
     return Query.boolean_query(parts)
 
 
@@ -228,6 +227,8 @@ class _Words:
 
     def _word(self, word: str, last: bool) -> Query:
         """A word, wherever in a deal it may stand."""
+        if RUN.match(word):
+            return self._run(word)
         root, begins = stem(word), self.begins and last
         found = [term(field, root, boost) for field, boost in BOOSTS.items()]
         found.append(Query.const_score_query(Query.term_query(SCHEMA, "words", word), 0.5))
@@ -245,6 +246,24 @@ class _Words:
                 prefix = begins and len(word) >= LETTERS_OF_A_WRONG_BEGINNING
                 close = Query.fuzzy_term_query(SCHEMA, field, word, distance=wrong, prefix=prefix)
                 found.append(Query.const_score_query(close, score))
+        return any_of(found)
+
+    def _run(self, run: str) -> Query:
+        """A run without spaces, wherever it stands in another one."""
+        if len(run) == 1:
+            return Query.fuzzy_term_query(SCHEMA, "runs", run, distance=0, prefix=True)
+        parts = pairs(run)[:-1]
+        found = [_phrase("title", parts, BOOSTS["title"]), _phrase("runs", parts)]
+        found += [
+            Query.const_score_query(_is("category", slug), 1.0)
+            for slug, name in category_names.names().items()
+            if run in fold(name)
+        ]
+        if self.searcher and self.unwritten and len(run) >= LETTERS_FOR_A_TYPO:
+            some = [(Occur.Should, term("runs", part)) for part in parts]
+            # One wrong character spoils two of them.
+            close = Query.boolean_query(some, minimum_number_should_match=len(parts) - 2)
+            found.append(Query.const_score_query(close, 0.1))
         return any_of(found)
 
     def _is_rare(self, word: str) -> bool:
@@ -271,6 +290,13 @@ class _Words:
 def roots_of(name: str) -> frozenset[str]:
     """The words of a name without their endings."""
     return frozenset(stem(word) for word in words_of(name))
+
+
+def _phrase(field: str, parts: Sequence[str], boost: float = 1.0, *, slop: int = 0) -> Query:
+    """Words that follow one another; no phrase has fewer than two."""
+    if len(parts) == 1:
+        return term(field, parts[0], boost)
+    return Query.boost_query(Query.phrase_query(SCHEMA, field, [*parts], slop=slop), boost)
 
 
 def _is(field: str, value: str) -> Query:

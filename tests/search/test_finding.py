@@ -112,6 +112,53 @@ def test_a_word_is_found_however_it_is_spelled(index, title, text):
     assert titles(search(text)) == [title]
 
 
+JAPANESE = "Sony ワイヤレスヘッドホン WH-1000XM5 ノイズキャンセリング"
+THAI = "หูฟังไร้สาย Tonrausch ตัดเสียงรบกวน"
+CHINESE = "小米无线蓝牙耳机4代"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *(
+            (text, [JAPANESE])
+            for text in (
+                "ヘッドホン",
+                "ワイヤレス",
+                "ﾍｯﾄﾞﾎﾝ",
+                "Sony ワイヤレス",
+                "ワイヤレス ヘッドホン",
+                "ン",
+            )
+        ),
+        *((text, [THAI]) for text in ("หูฟัง", "ไร้สาย", "tonrausch ไร้สาย", "เสียง")),
+        *((text, [CHINESE]) for text in ("耳机", "蓝牙耳机", "无线 耳机", "机")),
+        ("音響", ["Boxed"]),  # in a description
+        *(
+            (text, [])
+            for text in ("ホンヘッド", "ワイヤドホン", "テレビ", "สายหู", "耳牙", "米蓝", "Bose ワイヤレス")
+        ),
+    ],
+)
+def test_words_inside_writing_without_spaces_are_found(index, text, found):
+    index(
+        *(deal_item(title) for title in (JAPANESE, THAI, CHINESE)), deal_item("Boxed", description="高音響学")
+    )
+    asked = search(text)
+    assert (titles(asked) if asked.how == "exact" else []) == found
+
+
+def test_a_wrong_character_of_writing_without_spaces_is_forgiven(index):
+    index(deal_item(JAPANESE), deal_item(THAI))
+    assert titles(search("ヘッドフホン")) == [JAPANESE]
+
+
+def test_a_run_without_spaces_is_marked_where_it_stands(index):
+    index(deal_item("Boxed", description="これは高音響学です。"), deal_item("Lamp"))
+    assert str(search("音響").hits[0].snippet) == "これは高<mark>音響</mark>学です。"
+    assert search("Boxed").hits[0].snippet == ""
+
+
 def test_where_nothing_holds_all_words_half_of_them_will_do(index):
     index(deal_item("Red keyboard"), deal_item("Blue lamp"), deal_item("Blue chair"))
     found = search("red keyboard zzzz")
