@@ -38,7 +38,7 @@ PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # wha
 
 def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
-    for name in ("key", "kind", "category", "brand_slug", "lacks", "featured"):
+    for name in ("key", "kind", "category", "brand_slug", "lacks", "featured", "sold"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
     fields.add_text_field("brand_label", tokenizer_name="raw", index_option="basic", fast=True)
     fields.add_text_field("title", tokenizer_name="stems", index_option="position")
@@ -129,6 +129,7 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
         "brand_label": label,
         "lacks": lacking(item, card),
         "featured": [*item.get("featured_on", ())],
+        "sold": [card.sold] if card.sold else [],
         "title": " ".join(words_of(card.title)),
         "brand": " ".join(words_of(card.brand_name)),
         "description": " ".join(words_of(plain)),

@@ -12,8 +12,19 @@ from tantivy import FieldType, Occur, Query, Searcher
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
-from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
-from dealsite.search.words import COMPOUND, RUN, STOP_WORDS, WORD, fold, pairs, pieces, stem, words_of
+from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, SECOND_BITS, milliseconds
+from dealsite.search.words import (
+    COMPOUND,
+    LETTERS_FOR_A_TYPO,
+    RUN,
+    STOP_WORDS,
+    WORD,
+    fold,
+    pairs,
+    pieces,
+    stem,
+    words_of,
+)
 from dealsite.search.words import MOST_CHARACTERS as MOST_CHARACTERS
 
 MOST_WORDS = 12
@@ -22,9 +33,8 @@ PHRASE_BOOST = 4.0
 # Where a word may be only like the one asked for, and what it counts.
 FUZZY = (("words", 0.1), ("title", 1.0))
 LETTERS_OF_A_BEGINNING, LETTERS_OF_A_WRONG_BEGINNING = 2, 6
-LETTERS_FOR_A_TYPO, LETTERS_FOR_TWO_TYPOS = 4, 8
+LETTERS_FOR_TWO_TYPOS = 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
-LIVE_FIRST = 1_000.0  # more than any words can count
 
 How = Literal["exact", "close", "some"]
 Kind = Literal["deal", "draft", "either"]
@@ -34,16 +44,20 @@ Kind = Literal["deal", "draft", "either"]
 class Question:
     """Words and filters; what is empty filters nothing.
 
-    `category` and `brand` are slugs, prices Decimal. `state` is one of live, ending, expired (for shoppers:
-    or sold out) and, for editors, scheduled. Shoppers never find what is scheduled, nor drafts.
+    `categories` and `brands` are slugs and `sold` kinds of sellers, of which one has to fit; prices are Decimal,
+    `off_at_least` whole percents. Shoppers never find what is scheduled, nor drafts; with the state live they do not
+    see what is over either.
 
-    For editors only: `kind` either finds drafts and all deals that have not expired; `lacks` is what they lack:
-    picture, alt, link or stock; `featured` is the id of a page; `live_until` is when they go live at the latest.
+    For editors only: `state` is also ending, expired or scheduled; `kind` either finds drafts and all deals that have
+    not expired; `lacks` is what they lack: picture, alt, link or stock; `featured` is the id of a page; `live_until`
+    is when they go live at the latest.
     """
 
     text: str = ""
-    category: str = ""
-    brand: str = ""
+    categories: tuple[str, ...] = ()
+    brands: tuple[str, ...] = ()
+    sold: tuple[str, ...] = ()
+    off_at_least: int = 0
     price_from: Decimal | None = None
     price_to: Decimal | None = None
     state: str = ""
@@ -66,8 +80,8 @@ class Question:
         return [word for unit in self.units for word in WORD.findall(unit)]
 
     def without(self, *names: str) -> Self:
-        """Return the same question without its filter by brand or category."""
-        return replace(self, **dict.fromkeys(names, ""))  # type: ignore[arg-type] # both are text
+        """Return the same question without some of its filters."""
+        return replace(self, **{name: getattr(type(self)(), name) for name in names})
 
 
 def query_of(
@@ -118,18 +132,17 @@ def filters(question: Question, now: datetime) -> list[Query]:
             found.append(_between("live_at", moment + 1, NEVER))
         elif question.state or not question.for_editors:
             found.append(_between("live_at", 0, moment))
-    if question.state in ("live", "ending"):
-        found.append(live(now, sold_out=question.for_editors))
-    if question.state == "ending":
-        found.append(_between("expires_at", moment + 1, milliseconds(now + ENDING_SOON)))
-    if question.state == "expired":
-        found.append(over(now, sold_out=not question.for_editors))
     if question.for_editors:
-        found += _of_editors(question)
-    if question.category:
-        found.append(_is("category", question.category))
-    if question.brand:
-        found.append(_is("brand_slug", question.brand))
+        found += _of_editors(question, now)
+    for field, chosen in (
+        ("category", question.categories),
+        ("brand_slug", question.brands),
+        ("sold", question.sold),
+    ):
+        if chosen:
+            found.append(any_of(_is(field, value) for value in chosen))
+    if question.off_at_least:
+        found.append(_between("by_discount", question.off_at_least << SECOND_BITS, NEVER))
     if question.price_from is not None or question.price_to is not None:
         low = int(question.price_from * 100) if question.price_from is not None else 0
         high = int(question.price_to * 100) if question.price_to is not None else NEVER
@@ -137,8 +150,14 @@ def filters(question: Question, now: datetime) -> list[Query]:
     return [Query.const_score_query(query, 0.0) for query in found]
 
 
-def _of_editors(question: Question) -> list[Query]:
+def _of_editors(question: Question, now: datetime) -> list[Query]:
     found = []
+    if question.state in ("live", "ending"):
+        found.append(live(now, sold_out=True))
+    if question.state == "ending":
+        found.append(_between("expires_at", milliseconds(now) + 1, milliseconds(now + ENDING_SOON)))
+    if question.state == "expired":
+        found.append(_between("expires_at", 0, milliseconds(now)))
     if question.lacks:
         found.append(_is("lacks", question.lacks))
     if question.featured:
@@ -156,23 +175,14 @@ def live(now: datetime, *, sold_out: bool = False) -> Query:
     return all_of(parts)
 
 
-def over(now: datetime, *, sold_out: bool = True) -> Query:
-    """What has expired, or is sold out unless that is left out."""
-    parts = [_between("expires_at", 0, milliseconds(now))]
-    if sold_out:
-        parts.append(_between("sold_out", 1, 1))
-    return any_of(parts)
+def over(now: datetime) -> Query:
+    """What has expired, or is sold out."""
+    return any_of([_between("expires_at", 0, milliseconds(now)), _between("sold_out", 1, 1)])
 
 
 def both(first: Query, *others: Query) -> Query:
     """All of some queries; the first alone says how well something fits."""
     return all_of([first, *(Query.const_score_query(query, 0.0) for query in others)])
-
-
-def live_first(query: Query, now: datetime) -> Query:
-    """The same, with all that can be had before what is over."""
-    can_be_had = Query.const_score_query(live(now), LIVE_FIRST)
-    return Query.boolean_query([(Occur.Must, query), (Occur.Should, can_be_had)])
 
 
 def all_of(queries: Iterable[Query]) -> Query:

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 
 import tantivy
@@ -27,6 +28,7 @@ MARKS = re.compile(rf"(?:[\u0300-\u036f{UNSEEN}](?<![\ufe0e\ufe0f]))+")
 COMPOUND = re.compile(rf"[{UNSPACED}]+|{LETTERS}(?:[-.'’\u2010\u2011]{LETTERS})*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")
 BEFORE, AFTER = 40, 110  # characters of a snippet around the first word found
+LETTERS_FOR_A_TYPO = 4
 ENDING = 4  # letters that an ending may have
 MOST_CHARACTERS = 200  # of a word, and of what is looked for: nothing longer can be asked whole
 
@@ -76,6 +78,18 @@ def stem(word: str) -> str:
     """Return an English word without its ending: keyboards and keyboard are one."""
     stems = _ANALYSER.analyze(word)
     return stems[0] if stems else word
+
+
+def closest(word: str, said: Sequence[str]) -> str:
+    """Return which of some words a word may be a typo of, or itself; digits are none."""
+    if len(word) < LETTERS_FOR_A_TYPO or RUN.match(word) or any(c.isdigit() for c in word):
+        return word
+    return next(iter(get_close_matches(word, said, 1)), word)
+
+
+def is_said(word: str, said: Iterable[str]) -> bool:
+    """Tell whether a word, or one that begins so, is among some words."""
+    return any(stem(other) == stem(word) or other.startswith(word) for other in said)
 
 
 def plain_analyser() -> tantivy.TextAnalyzer:
