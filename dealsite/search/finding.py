@@ -247,12 +247,12 @@ def _with_near(found: SearchPage, asking: _SearchRun, exact: Query) -> SearchPag
 
     Of four words and more, up to half may be left out.
     """
-    units, unwritten = asking.question.units, not found.total
+    units = [*dict.fromkeys(asking.question.units)]
 
     def near(left_out: Sequence[str]) -> tuple[_SearchRun, list[DocAddress]]:
         kept = " ".join(unit for unit in units if unit not in left_out)
         less = replace(asking, question=replace(asking.question, text=kept))
-        wide = less.live(less.query("close", unwritten=unwritten or bool(left_out)))
+        wide = less.live(less.query("close", unwritten=not found.total))
         others = Query.boolean_query([(Occur.Must, wide), (Occur.MustNot, exact)])
         return less, less.page(others, 0, NEAR)[0]
 
@@ -263,9 +263,12 @@ def _with_near(found: SearchPage, asking: _SearchRun, exact: Query) -> SearchPag
     left_out: list[str] = []
     less, addresses = near(left_out)
     if not addresses and len(units) > 1:
-        rare_first = sorted(dict.fromkeys(units), key=frequency)
-        fewer = [[unit] for unit in rare_first] + [rare_first[:n] for n in range(2, len(units) // 2 + 1)]
-        for left_out in fewer:
+        numbers = {unit: frequency(unit) for unit in units}
+        rare_first = sorted(units, key=numbers.__getitem__)
+        unknown = [unit for unit in units if not numbers[unit]]  # with any of these nothing is found
+        fewer = [unknown] if unknown else [[unit] for unit in rare_first]
+        fewer += [rare_first[:n] for n in range(len(fewer[0]) + 1, len(units) // 2 + 1)]
+        for left_out in (some for some in fewer if len(some) <= len(units) // 2):
             less, addresses = near(left_out)
             if addresses:
                 break

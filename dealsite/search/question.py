@@ -269,7 +269,7 @@ class _Words:
             for slug, name in category_names.names().items()
             if run in fold(name)
         ]
-        if self.searcher and self.unwritten and len(run) >= LETTERS_FOR_A_TYPO:
+        if self.searcher and len(run) >= LETTERS_FOR_A_TYPO:
             some = [(Occur.Should, term("runs", part)) for part in parts]
             # One wrong character spoils two of them.
             close = Query.boolean_query(some, minimum_number_should_match=len(parts) - 2)

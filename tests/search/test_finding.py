@@ -172,7 +172,10 @@ def test_a_wrong_character_of_writing_without_spaces_is_forgiven(index):
 
 
 def test_a_run_without_spaces_is_marked_where_it_stands(index):
-    index(deal_item("Boxed", description="これは高音響学です。"), deal_item("Lamp"))
+    index(
+        deal_item("Boxed", description="これは高音響学です。"), deal_item("高音質", description="音質です。")
+    )
+    assert search("音質").hits[0].snippet == ""
     assert str(search("音響").hits[0].snippet) == "これは高<mark>音響</mark>学です。"
     assert search("Boxed").hits[0].snippet == ""
 
@@ -190,6 +193,8 @@ def test_a_run_without_spaces_is_marked_where_it_stands(index):
         ),  # as rare as lamp, without which nothing is found
         ("blue zzzz qqqq lamp", ["zzzz", "qqqq"], ["Blue lamp"]),
         ("zzzz qqqq lamp", [], []),
+        ("zzzz zzzz", [], []),
+        ("red lamp chair blue", ["red", "lamp"], ["Blue chair"]),  # no single one will do
         ("zzzz qqqq wwww", [], []),
         ("zzzz", [], []),
     ],
@@ -201,6 +206,7 @@ def test_where_nothing_holds_all_words_the_rarest_that_can_be_is_left_out_and_na
     asked = search(text)
     assert (asked.hits, asked.left_out, sorted(near(asked))) == ([], left_out, found)
     assert asked.spelled == ("red keyboard" if "keybord" in text else "")
+    assert near(search("chair chair")) == []
 
 
 def test_editors_find_what_holds_half_of_their_words(index):
@@ -228,10 +234,21 @@ def test_near_ones_are_live_bounded_none_of_the_exact_ones_and_only_where_these_
     assert near(search("")) == []
 
 
+def test_near_ones_come_by_how_near_they_are_and_none_is_over(index):
+    index(
+        deal_item("Chair of brass", brand="Brass", price=Decimal(90)),
+        deal_item("Chair", description="Some brass.", price=Decimal(10)),
+        deal_item("Brass, all sold", stock=0),
+    )
+    assert near(search("brass zzzz", sort="price")) == ["Chair of brass", "Chair"]
+
+
 def test_a_category_is_found_by_the_name_that_it_has_now(index, monkeypatch):
     index(deal_item(category="toys-hobbies"))
     monkeypatch.setattr(category_names, "names", lambda: {"toys-hobbies": "Playroom"})
     assert titles(search("playrooms")) == ["Mechanical keyboard"]
+    monkeypatch.setattr(category_names, "names", lambda: {"toys-hobbies": "おもちゃ遊び"})
+    assert titles(search("遊び")) == ["Mechanical keyboard"]
 
 
 def test_the_title_counts_more_than_the_description(index):
@@ -428,6 +445,7 @@ def test_pages_repeat_and_skip_nothing(index, subtests):
             assert {(found.pages, found.total, found.total_over) for found in pages} == {(3, 19, 38)}
             seen = [card.id for found in pages for card in found.cards]
             assert sorted(seen) == sorted(item["id"] for item in items)
+            assert search(text, sort=sort, state="live").pages == 1
             over = [found.over != [] for found in pages]
             assert over == [True, True, True, False]  # 19 can be had
 

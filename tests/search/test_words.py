@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from dealsite.search.question import MOST_CHARACTERS, MOST_WORDS, Question
-from dealsite.search.words import fold, other_spellings, stem, words_of
+from dealsite.search.words import closest, fold, is_said, other_spellings, stem, words_of
 from tests.hostile import huge, texts
 
 
@@ -41,6 +41,19 @@ def test_words_have_other_spellings(subtests):
     ]:
         with subtests.test(text=text, more=more):
             assert other_spellings(text) == more
+
+
+def test_a_word_is_read_as_the_one_that_it_is_nearly(subtests):
+    for word, read in [
+        ("keybord", "keyboard"),
+        ("lmp", "lmp"),  # too short to tell
+        ("4071", "4071"),  # numbers have no typos
+        ("ヘッドホ", "ヘッドホ"),
+        ("zzzz", "zzzz"),
+    ]:
+        with subtests.test(word=word):
+            assert closest(word, ["keyboard", "lamp", "4070", "ヘッド"]) == read
+    assert [is_said(word, ["lamp", "mechanical"]) for word in ("lamps", "mech", "lmp")] == [True, True, False]
 
 
 def test_endings_do_not_matter():
