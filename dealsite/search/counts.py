@@ -9,7 +9,7 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.search import reader
 from dealsite.search.documents import BRAND_SEPARATOR
 from dealsite.search.finding import find
-from dealsite.search.question import Question, all_of, filters
+from dealsite.search.question import Question, all_of, filters, live
 
 MOST = 65_000  # brands; the index counts no more values than that
 FEW, OTHERS = 5, 10
@@ -33,11 +33,12 @@ def live_deals(*, now: datetime, brand: str = "", category: str = "") -> list[Br
     searcher = reader.searcher()
     if searcher is None:
         return None
-    live = all_of(filters(Question(state="live", brand=brand, category=category), now))
+    one = Question(brands=(brand,) if brand else (), categories=(category,) if category else ())
+    that_live = all_of([*filters(one, now), live(now)])
     wanted = {"brands": {"terms": {"field": "brand_label", "size": MOST}}}
     try:
         with reader.unreadable_if_it_fails():
-            buckets = searcher.aggregate(live, wanted)["brands"]["buckets"]
+            buckets = searcher.aggregate(that_live, wanted)["brands"]["buckets"]
     except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
         return None
@@ -50,11 +51,11 @@ def live_deals(*, now: datetime, brand: str = "", category: str = "") -> list[Br
 
 def cheapest(brand: str, *, now: datetime) -> DealCard | None:
     """Return a brand's live deal of the lowest price, if it has one."""
-    found = find(Question(brand=brand, state="live"), now=now, sort="price", size=1)
+    found = find(Question(brands=(brand,), state="live"), now=now, sort="price", size=1)
     return next(iter(found.cards), None)
 
 
 def of_other_brands(brand: str, category: str, *, now: datetime) -> list[DealCard]:
     """Return the newest live deals that other brands than one with fewer than FEW live deals have in a category."""
-    found = find(Question(category=category, state="live"), now=now, size=OTHERS + FEW - 1)
+    found = find(Question(categories=(category,), state="live"), now=now, size=OTHERS + FEW - 1)
     return [card for card in found.cards if card.brand != brand][:OTHERS]

@@ -24,8 +24,8 @@ def question_of(chosen: DealFilter) -> Question:
     """Return what an editor's list asks the index for."""
     return Question(
         text=chosen.words,
-        brand=chosen.brand,
-        category=chosen.category,
+        brands=(chosen.brand,) if chosen.brand else (),
+        categories=(chosen.category,) if chosen.category else (),
         state="" if chosen.state in ("all", "draft") else chosen.state,
         kind="draft" if chosen.state == "draft" else "deal",
         for_editors=True,

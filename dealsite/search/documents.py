@@ -15,10 +15,18 @@ from dealsite.data.editing.links import check_of
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH, from_iso
-from dealsite.search.words import other_spellings, plain_analyser, stemming_analyser, words_of
+from dealsite.search.words import (
+    WORD,
+    fold,
+    other_spellings,
+    pairs,
+    plain_analyser,
+    stemming_analyser,
+    words_of,
+)
 from dealsite.text import markdown
 
-FORMAT = 8  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 9  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
@@ -30,13 +38,14 @@ PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # wha
 
 def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
-    for name in ("key", "kind", "category", "brand_slug", "lacks", "featured"):
+    for name in ("key", "kind", "category", "brand_slug", "lacks", "featured", "sold"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
     fields.add_text_field("brand_label", tokenizer_name="raw", index_option="basic", fast=True)
     fields.add_text_field("title", tokenizer_name="stems", index_option="position")
     fields.add_text_field("brand", tokenizer_name="stems", index_option="freq")
     fields.add_text_field("description", tokenizer_name="stems", index_option="freq")
     fields.add_text_field("words", tokenizer_name="plain", index_option="basic")
+    fields.add_text_field("runs", tokenizer_name="plain", index_option="position")
     for name in ("live_at", "expires_at", "cents", "sold_out", "newest", "by_price", "by_discount"):
         fields.add_unsigned_field(name, indexed=True, fast=True)
     fields.add_bytes_field("stored", stored=True)
@@ -120,10 +129,12 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
         "brand_label": label,
         "lacks": lacking(item, card),
         "featured": [*item.get("featured_on", ())],
+        "sold": [card.sold] if card.sold else [],
         "title": " ".join(words_of(card.title)),
         "brand": " ".join(words_of(card.brand_name)),
         "description": " ".join(words_of(plain)),
         "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
+        "runs": " ".join(pair for word in WORD.findall(fold(spelled)) for pair in pairs(word)),
         "live_at": number >> 80,
         "expires_at": milliseconds(card.expires_at) if card.expires_at else NEVER,
         "cents": cents,

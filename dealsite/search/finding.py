@@ -1,19 +1,21 @@
 """Finding deals: one page of those that answer a question, what they could be narrowed to, and deals like another."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
+from typing import Any
 
 import structlog
 from django.utils.safestring import SafeString
-from tantivy import DocAddress, Order, Query, Searcher
+from tantivy import DocAddress, Occur, Order, Query, Searcher
 
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import reader
-from dealsite.search.documents import BRAND_SEPARATOR, DEAL, SCHEMA, StoredDocument, stored_of
+from dealsite.search.documents import BRAND_SEPARATOR, DEAL, SCHEMA, SECOND_BITS, StoredDocument, stored_of
 from dealsite.search.question import (
     How,
     Question,
@@ -21,18 +23,19 @@ from dealsite.search.question import (
     both,
     filters,
     live,
-    live_first,
     over,
     query_of,
     term,
 )
-from dealsite.search.words import snippet, stem, words_of
+from dealsite.search.words import closest, is_said, snippet, stem, words_of
 
 PAGE_SIZE = 25
 MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it
 MOST_BRANDS = 30
 ENOUGH = 5  # exact answers; with fewer, the words may be misspelt
+NEAR = 12
 RELATED = 4
+REDUCTIONS = (10, 20, 30, 50)  # percent
 ORDERS: dict[str, tuple[str, Order]] = {
     "newest": ("newest", Order.Desc),
     "price": ("by_price", Order.Asc),
@@ -57,30 +60,48 @@ class SearchHit:
 class SearchPage:
     """One page of answers. `ready` is False where there is no index, or nothing in it yet.
 
-    `hits` can be had, `over` have expired or are sold out; they come after all that can be had. To editors
-    all are `hits`. `how` says whether the words were taken as they are (exact), with typos forgiven (close), or only
-    half of them (some). `brands` are (slug, name, number) and `categories` slug -> number to narrow it down to.
+    `hits` can be had, `total` of them on all pages; `over` have expired or are sold out, `total_over`, and come after
+    these. `near` can be had and are only like what was asked for: `left_out` are words that they lack, `spelled` is the
+    text as they were found by, where that has other words, and `spelled_total` how many that text finds.
+
+    To editors all are `hits`; `how` says whether the words were taken as they are (exact), with typos forgiven (close),
+    or only half of them (some).
+
+    `sold`, `categories`, `brands` (slug -> (name, number)) and `reductions` (least percent -> number) say to how many
+    of the hits a filter would narrow them down.
     """
 
     ready: bool = True
     hits: list[SearchHit] = field(default_factory=list)
+    near: list[SearchHit] = field(default_factory=list)
     over: list[SearchHit] = field(default_factory=list)
     total: int = 0
+    total_over: int = 0
     page: int = 1
     pages: int = 0
     how: How = "exact"
-    brands: list[tuple[str, str, int]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    spelled: str = ""
+    spelled_total: int = 0
+    sold: dict[str, int] = field(default_factory=dict)
     categories: dict[str, int] = field(default_factory=dict)
+    brands: dict[str, tuple[str, int]] = field(default_factory=dict)
+    reductions: dict[int, int] = field(default_factory=dict)
 
     @property
     def cards(self) -> list[DealCard]:
         """All cards of the page, in order."""
-        return [hit.card for hit in (*self.hits, *self.over)]
+        return [hit.card for hit in (*self.hits, *self.near, *self.over)]
 
     @property
     def over_cards(self) -> list[DealCard]:
         """Those that can no longer be had."""
         return [hit.card for hit in self.over]
+
+    @property
+    def number(self) -> int:
+        """How many deals there are on all pages."""
+        return self.total + len(self.near) + self.total_over
 
 
 def find(
@@ -94,7 +115,7 @@ def find(
 ) -> SearchPage:
     """Return one page of what answers a question, by how well it fits or by `sort`, one of ORDERS.
 
-    With `narrowing` also brands and categories to narrow it down to. Asks nothing of the table but, once
+    With `narrowing` also what it could be narrowed down to. Asks nothing of the table but, once
     a minute, the categories' names.
     """
     searcher = reader.searcher()
@@ -159,62 +180,120 @@ class _SearchRun:
         question, scored = self.question.without(*without), not self.sort
         return query_of(question, self.searcher, self.now, how=how, unwritten=unwritten, scored=scored)
 
-    def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
-        """Return the addresses of a page, those that can be had first, and how many there are on all pages."""
-        asked = self.question
-        if asked.state or asked.for_editors:
-            return self._sorted(query, offset, size)
-        if not self.sort:
-            return self._sorted(live_first(query, self.now), offset, size)
-        can_be_had, number = self._sorted(both(query, live(self.now)), offset, size)
-        left = max(offset - number, 0), size - len(can_be_had)
-        gone, further = self._sorted(both(query, over(self.now)), *left)
-        return [*can_be_had, *gone], number + further
+    def live(self, query: Query) -> Query:
+        return both(query, live(self.now))
 
-    def _sorted(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
-        size = max(size, 1)
+    def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
+        """Return the addresses of a page, and how many there are on all pages."""
+        ordered: dict[str, Any] = {}
         if self.sort:
-            by, order = ORDERS[self.sort]
-            result = self.searcher.search(query, size, offset=offset, order_by_field=by, order=order)
-        else:
-            result = self.searcher.search(query, size, offset=offset)
-        return [address for _, address in result.hits], result.count  # type: ignore[attr-defined]
+            ordered["order_by_field"], ordered["order"] = ORDERS[self.sort]
+        result = self.searcher.search(query, max(size, 1), offset=offset, **ordered)
+        return [address for _, address in result.hits[:size]], result.count  # type: ignore[attr-defined]
 
 
 def _find(asking: _SearchRun, page: int, size: int, narrowing: bool) -> SearchPage:
-    searcher, question = asking.searcher, asking.question
-    of_deals = Query.term_query(SCHEMA, "kind", DEAL)
-    if not question.for_editors and not searcher.search(of_deals, 1, count=False).hits:
+    searcher, question, offset = asking.searcher, asking.question, (page - 1) * size
+    if question.for_editors:
+        how, addresses, number = _as_asked(asking, offset, size)
+        hits = _hits(asking, addresses)
+        return SearchPage(hits=hits, total=number, page=page, pages=_pages(number, size), how=how)
+    if not searcher.search(Query.term_query(SCHEMA, "kind", DEAL), 1, count=False).hits:
         return SearchPage(ready=False)
-    how, query, addresses, number = _as_asked(asking, (page - 1) * size, size)
-    found = SearchPage(total=number, page=page, pages=min(-(-number // size), MOST_PAGES), how=how)
-    for address in addresses:
-        hit = _hit(searcher, address, question)
-        is_over = not question.for_editors and hit.card.state(asking.now) in ("expired", "sold_out")
-        (found.over if is_over else found.hits).append(hit)
+    exact = asking.query("exact")
+    can_be_had, total = asking.page(asking.live(exact), offset, size)
+    left = 0 if question.state == "live" else size - len(can_be_had)
+    gone, total_over = asking.page(both(exact, over(asking.now)), max(offset - total, 0), left)
+    found = SearchPage(
+        hits=_hits(asking, can_be_had),
+        over=_hits(asking, gone),
+        total=total,
+        total_over=total_over,
+        page=page,
+        pages=_pages(total if question.state == "live" else total + total_over, size),
+    )
+    if page == 1 and total < ENOUGH and question.words:
+        found = _with_near(found, replace(asking, sort=""), exact)
     if narrowing:
-        _narrow(found, asking, how, query)
+        _count(found, asking)
     return found
 
 
-def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, Query, list[DocAddress], int]:
-    """Return the strictest query that finds something, and its page.
+def _pages(number: int, size: int) -> int:
+    return min(-(-number // size), MOST_PAGES)
+
+
+def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, list[DocAddress], int]:
+    """Return the strictest way in which editors find something, and its page.
 
     Where the words as they are find nothing, rare ones among them may have typos; where they find next to
     nothing, those may that a few deals hold, perhaps misspelt themselves. Of several words, at last half will do.
     """
-    query = asking.query("exact")
-    addresses, number = asking.page(query, offset, size)
+    addresses, number = asking.page(asking.query("exact"), offset, size)
     enough = 1 if asking.sort else ENOUGH
     if number >= enough or not asking.question.words:
-        return "exact", query, addresses, number
+        return "exact", addresses, number
     hows: tuple[How, ...] = ("close", "some") if len(asking.question.units) > 1 and not number else ("close",)
     for how in hows:
         wider = asking.query(how, unwritten=not number)
         others, further = asking.page(wider, offset, size)
         if further > number:
-            return how, wider, others, further
-    return "exact", query, addresses, number
+            return how, others, further
+    return "exact", addresses, number
+
+
+def _with_near(found: SearchPage, asking: _SearchRun, exact: Query) -> SearchPage:
+    """Return the page with those near it: typos forgiven, else without the rarest word that can be left out.
+
+    Of four words and more, up to half may be left out.
+    """
+    units = [*dict.fromkeys(asking.question.units)]
+
+    def near(left_out: Sequence[str]) -> tuple[_SearchRun, list[DocAddress]]:
+        kept = " ".join(unit for unit in units if unit not in left_out)
+        less = replace(asking, question=replace(asking.question, text=kept))
+        wide = less.live(less.query("close", unwritten=not found.total))
+        others = Query.boolean_query([(Occur.Must, wide), (Occur.MustNot, exact)])
+        return less, less.page(others, 0, NEAR)[0]
+
+    def frequency(unit: str) -> int:
+        alone = replace(asking, question=Question(unit))
+        return asking.page(alone.live(alone.query("close")), 0, 0)[1]
+
+    left_out: list[str] = []
+    less, addresses = near(left_out)
+    if not addresses and len(units) > 1:
+        numbers = {unit: frequency(unit) for unit in units}
+        rare_first = sorted(units, key=numbers.__getitem__)
+        unknown = [unit for unit in units if not numbers[unit]]  # with any of these nothing is found
+        fewer = [unknown] if unknown else [[unit] for unit in rare_first]
+        fewer += [rare_first[:n] for n in range(len(fewer[0]) + 1, len(units) // 2 + 1)]
+        for left_out in (some for some in fewer if len(some) <= len(units) // 2):
+            less, addresses = near(left_out)
+            if addresses:
+                break
+    if not addresses:
+        return found
+    spelled = _spelled(less, addresses[0])
+    alike = replace(less, question=replace(less.question, text=spelled))
+    number = alike.page(alike.live(alike.query("exact")), 0, 0)[1] if spelled else 0
+    hits = _hits(less, addresses)
+    return replace(found, near=hits, left_out=left_out, spelled=spelled, spelled_total=number)
+
+
+def _spelled(asking: _SearchRun, address: DocAddress) -> str:
+    """Return a question's text with the words of a deal in place of those that it holds only misspelt; '' if none."""
+    stored = StoredDocument.of(asking.searcher.doc(address))
+    card = stored.card
+    category = category_names.names().get(card.category, "") if card else ""
+    said = words_of(f"{card.title} {card.brand_name} {category} {stored.words}") if card else []
+    units = asking.question.units
+    read = [unit if is_said(unit, said) else closest(unit, said) for unit in units]
+    return " ".join(read) if read != units else ""
+
+
+def _hits(asking: _SearchRun, addresses: Iterable[DocAddress]) -> list[SearchHit]:
+    return [_hit(asking.searcher, address, asking.question) for address in addresses]
 
 
 def _hit(searcher: Searcher, address: DocAddress, question: Question) -> SearchHit:
@@ -223,24 +302,30 @@ def _hit(searcher: Searcher, address: DocAddress, question: Question) -> SearchH
     return SearchHit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
 
 
-def _narrow(found: SearchPage, asking: _SearchRun, how: How, query: Query) -> None:
-    """Count the brands and categories that an answer could be narrowed down to; each without its own filter."""
-    question, searcher = asking.question, asking.searcher
-    counts = {"brand_label": MOST_BRANDS, "category": len(category_names.names()) + 1}
-    if question.brand or question.category:
-        brands = _counts(searcher, asking.query(how, "brand"), {"brand_label": MOST_BRANDS})
-        counted = brands | _counts(searcher, asking.query(how, "category"), {"category": counts["category"]})
-    else:
-        counted = _counts(searcher, query, counts)
-    found.categories.update(counted["category"])
-    for label, number in counted["brand_label"].items():
+def _count(found: SearchPage, asking: _SearchRun) -> None:
+    """Count what the hits could be narrowed down to; each filter as if it alone were not there."""
+    ranges = [
+        {"from": low << SECOND_BITS, **({"to": high << SECOND_BITS} if high else {})}
+        for low, high in pairwise((*REDUCTIONS, 0))
+    ]
+    facets: dict[str, dict[str, Any]] = {
+        "sold": {"terms": {"field": "sold"}},
+        "categories": {"terms": {"field": "category", "size": len(category_names.names()) + 1}},
+        "brands": {"terms": {"field": "brand_label", "size": MOST_BRANDS}},
+        "off_at_least": {"range": {"field": "by_discount", "ranges": ranges}},
+    }
+    chosen = [name for name in facets if getattr(asking.question, name)]
+    counted: dict[str, dict[str, int]] = {}
+    for without in ([], *([name] for name in chosen)):
+        wanted = {name: facets[name] for name in without or facets.keys() - chosen}
+        answer = asking.searcher.aggregate(asking.live(asking.query("exact", *without)), wanted)
+        counted |= {
+            name: {one["key"]: one["doc_count"] for one in answer[name]["buckets"]} for name in wanted
+        }
+    found.sold.update(counted["sold"])
+    found.categories.update(counted["categories"])
+    for label, number in counted["brands"].items():
         slug, _, name = label.partition(BRAND_SEPARATOR)
-        found.brands.append((slug, name, number))
-    found.brands.sort(key=lambda brand: brand[1].casefold())
-
-
-def _counts(searcher: Searcher, query: Query, most: dict[str, int]) -> dict[str, dict[str, int]]:
-    """Return, of some fields, the most frequent values with how often they are."""
-    wanted = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
-    answer = searcher.aggregate(query, wanted)
-    return {name: {bucket["key"]: bucket["doc_count"] for bucket in answer[name]["buckets"]} for name in most}
+        found.brands[slug] = name, number
+    reduced = [*counted["off_at_least"].values()][-len(REDUCTIONS) :]
+    found.reductions.update({low: sum(reduced[n:]) for n, low in enumerate(REDUCTIONS)})

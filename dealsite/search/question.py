@@ -12,8 +12,19 @@ from tantivy import FieldType, Occur, Query, Searcher
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
-from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, milliseconds
-from dealsite.search.words import COMPOUND, STOP_WORDS, WORD, fold, pieces, stem, words_of
+from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, SECOND_BITS, milliseconds
+from dealsite.search.words import (
+    COMPOUND,
+    LETTERS_FOR_A_TYPO,
+    RUN,
+    STOP_WORDS,
+    WORD,
+    fold,
+    pairs,
+    pieces,
+    stem,
+    words_of,
+)
 from dealsite.search.words import MOST_CHARACTERS as MOST_CHARACTERS
 
 MOST_WORDS = 12
@@ -22,9 +33,8 @@ PHRASE_BOOST = 4.0
 # Where a word may be only like the one asked for, and what it counts.
 FUZZY = (("words", 0.1), ("title", 1.0))
 LETTERS_OF_A_BEGINNING, LETTERS_OF_A_WRONG_BEGINNING = 2, 6
-LETTERS_FOR_A_TYPO, LETTERS_FOR_TWO_TYPOS = 4, 8
+LETTERS_FOR_TWO_TYPOS = 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
-LIVE_FIRST = 1_000.0  # more than any words can count
 
 How = Literal["exact", "close", "some"]
 Kind = Literal["deal", "draft", "either"]
@@ -34,16 +44,20 @@ Kind = Literal["deal", "draft", "either"]
 class Question:
     """Words and filters; what is empty filters nothing.
 
-    `category` and `brand` are slugs, prices Decimal. `state` is one of live, ending, expired (for shoppers:
-    or sold out) and, for editors, scheduled. Shoppers never find what is scheduled, nor drafts.
+    `categories` and `brands` are slugs and `sold` kinds of sellers, of which one has to fit; prices are Decimal,
+    `off_at_least` whole percents. Shoppers never find what is scheduled, nor drafts; with the state live they do not
+    see what is over either.
 
-    For editors only: `kind` either finds drafts and all deals that have not expired; `lacks` is what they lack:
-    picture, alt, link or stock; `featured` is the id of a page; `live_until` is when they go live at the latest.
+    For editors only: `state` is also ending, expired or scheduled; `kind` either finds drafts and all deals that have
+    not expired; `lacks` is what they lack: picture, alt, link or stock; `featured` is the id of a page; `live_until`
+    is when they go live at the latest.
     """
 
     text: str = ""
-    category: str = ""
-    brand: str = ""
+    categories: tuple[str, ...] = ()
+    brands: tuple[str, ...] = ()
+    sold: tuple[str, ...] = ()
+    off_at_least: int = 0
     price_from: Decimal | None = None
     price_to: Decimal | None = None
     state: str = ""
@@ -63,11 +77,11 @@ class Question:
     @cached_property
     def words(self) -> list[str]:
         """The words to look for, folded."""
-        return [word for unit in self.units for word in words_of(unit)]
+        return [word for unit in self.units for word in WORD.findall(unit)]
 
     def without(self, *names: str) -> Self:
-        """Return the same question without its filter by brand or category."""
-        return replace(self, **dict.fromkeys(names, ""))  # type: ignore[arg-type] # both are text
+        """Return the same question without some of its filters."""
+        return replace(self, **{name: getattr(type(self)(), name) for name in names})
 
 
 def query_of(
@@ -98,10 +112,9 @@ def query_of(
     if brand := brand_names.find(question.text):
         fitting = any_of([fitting, Query.const_score_query(_is("brand_slug", brand), 1.0)])
     parts = [(Occur.Must, must) for must in [*musts, fitting]]
-    roots: list[str | tuple[int, str]] = [stem(word) for word in question.words]
+    roots = [root for word in question.words for root in pairs(word)[:-1] or [stem(word)]]
     if len(roots) > 1:
-        phrase = Query.phrase_query(SCHEMA, "title", roots, slop=2)
-        parts.append((Occur.Should, Query.boost_query(phrase, PHRASE_BOOST)))
+        parts.append((Occur.Should, _phrase("title", roots, PHRASE_BOOST, slop=2)))
     return Query.boolean_query(parts)
 
 
@@ -119,18 +132,17 @@ def filters(question: Question, now: datetime) -> list[Query]:
             found.append(_between("live_at", moment + 1, NEVER))
         elif question.state or not question.for_editors:
             found.append(_between("live_at", 0, moment))
-    if question.state in ("live", "ending"):
-        found.append(live(now, sold_out=question.for_editors))
-    if question.state == "ending":
-        found.append(_between("expires_at", moment + 1, milliseconds(now + ENDING_SOON)))
-    if question.state == "expired":
-        found.append(over(now, sold_out=not question.for_editors))
     if question.for_editors:
-        found += _of_editors(question)
-    if question.category:
-        found.append(_is("category", question.category))
-    if question.brand:
-        found.append(_is("brand_slug", question.brand))
+        found += _of_editors(question, now)
+    for field, chosen in (
+        ("category", question.categories),
+        ("brand_slug", question.brands),
+        ("sold", question.sold),
+    ):
+        if chosen:
+            found.append(any_of(_is(field, value) for value in chosen))
+    if question.off_at_least:
+        found.append(_between("by_discount", question.off_at_least << SECOND_BITS, NEVER))
     if question.price_from is not None or question.price_to is not None:
         low = int(question.price_from * 100) if question.price_from is not None else 0
         high = int(question.price_to * 100) if question.price_to is not None else NEVER
@@ -138,8 +150,14 @@ def filters(question: Question, now: datetime) -> list[Query]:
     return [Query.const_score_query(query, 0.0) for query in found]
 
 
-def _of_editors(question: Question) -> list[Query]:
+def _of_editors(question: Question, now: datetime) -> list[Query]:
     found = []
+    if question.state in ("live", "ending"):
+        found.append(live(now, sold_out=True))
+    if question.state == "ending":
+        found.append(_between("expires_at", milliseconds(now) + 1, milliseconds(now + ENDING_SOON)))
+    if question.state == "expired":
+        found.append(_between("expires_at", 0, milliseconds(now)))
     if question.lacks:
         found.append(_is("lacks", question.lacks))
     if question.featured:
@@ -157,23 +175,14 @@ def live(now: datetime, *, sold_out: bool = False) -> Query:
     return all_of(parts)
 
 
-def over(now: datetime, *, sold_out: bool = True) -> Query:
-    """What has expired, or is sold out unless that is left out."""
-    parts = [_between("expires_at", 0, milliseconds(now))]
-    if sold_out:
-        parts.append(_between("sold_out", 1, 1))
-    return any_of(parts)
+def over(now: datetime) -> Query:
+    """What has expired, or is sold out."""
+    return any_of([_between("expires_at", 0, milliseconds(now)), _between("sold_out", 1, 1)])
 
 
 def both(first: Query, *others: Query) -> Query:
     """All of some queries; the first alone says how well something fits."""
     return all_of([first, *(Query.const_score_query(query, 0.0) for query in others)])
-
-
-def live_first(query: Query, now: datetime) -> Query:
-    """The same, with all that can be had before what is over."""
-    can_be_had = Query.const_score_query(live(now), LIVE_FIRST)
-    return Query.boolean_query([(Occur.Must, query), (Occur.Should, can_be_had)])
 
 
 def all_of(queries: Iterable[Query]) -> Query:
@@ -228,6 +237,8 @@ class _Words:
 
     def _word(self, word: str, last: bool) -> Query:
         """A word, wherever in a deal it may stand."""
+        if RUN.match(word):
+            return self._run(word)
         root, begins = stem(word), self.begins and last
         found = [term(field, root, boost) for field, boost in BOOSTS.items()]
         found.append(Query.const_score_query(Query.term_query(SCHEMA, "words", word), 0.5))
@@ -245,6 +256,24 @@ class _Words:
                 prefix = begins and len(word) >= LETTERS_OF_A_WRONG_BEGINNING
                 close = Query.fuzzy_term_query(SCHEMA, field, word, distance=wrong, prefix=prefix)
                 found.append(Query.const_score_query(close, score))
+        return any_of(found)
+
+    def _run(self, run: str) -> Query:
+        """A run without spaces, wherever it stands in another one."""
+        if len(run) == 1:
+            return Query.fuzzy_term_query(SCHEMA, "runs", run, distance=0, prefix=True)
+        parts = pairs(run)[:-1]
+        found = [_phrase("title", parts, BOOSTS["title"]), _phrase("runs", parts)]
+        found += [
+            Query.const_score_query(_is("category", slug), 1.0)
+            for slug, name in category_names.names().items()
+            if run in fold(name)
+        ]
+        if self.searcher and len(run) >= LETTERS_FOR_A_TYPO:
+            some = [(Occur.Should, term("runs", part)) for part in parts]
+            # One wrong character spoils two of them.
+            close = Query.boolean_query(some, minimum_number_should_match=len(parts) - 2)
+            found.append(Query.const_score_query(close, 0.1))
         return any_of(found)
 
     def _is_rare(self, word: str) -> bool:
@@ -271,6 +300,13 @@ class _Words:
 def roots_of(name: str) -> frozenset[str]:
     """The words of a name without their endings."""
     return frozenset(stem(word) for word in words_of(name))
+
+
+def _phrase(field: str, parts: Sequence[str], boost: float = 1.0, *, slop: int = 0) -> Query:
+    """Words that follow one another; no phrase has fewer than two."""
+    if len(parts) == 1:
+        return term(field, parts[0], boost)
+    return Query.boost_query(Query.phrase_query(SCHEMA, field, [*parts], slop=slop), boost)
 
 
 def _is(field: str, value: str) -> Query:
