@@ -114,6 +114,7 @@ def store_every_type() -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ann", now=NOW)
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ann", now=NOW)
     relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ann", now=NOW)
+    relations.add(relations.DEAL_LIKE, LIVE, username="ann", now=NOW)
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     questions.create(question_id=JOB, title="Orders", sql="SELECT 1", by=EDITOR, now=NOW)
     file = SourceFile("deals.csv", 9, 1, "utf-8", ",", ("Name", "Preis"), ".", "day")

@@ -26,6 +26,7 @@ USER_COUNT_SHARDS, ORDER_SHARDS, PAYMENT_SHARDS = 4, 4, 10
 # Deals and drafts
 deal = key("DEAL#{deal:ulid}", "DEAL#{deal}")
 offer = key("DEAL#{deal:ulid}", "OFFER", "price, stock and expiry of a deal")
+deal_counts = key("DEAL#{deal:ulid}", "COUNTS", "how many like a deal")
 price = key("PRICES#{deal:ulid}", "{since:time}#{entry:ulid}", "a price that a deal has had")
 clicks = key("CLICKS#{deal:ulid}", "{day}", "how many went to the shop of a deal on a day")
 draft = key("DRAFT#{draft:ulid}", "DRAFT#{draft}")
@@ -77,12 +78,13 @@ day_count = key("FRONTPAGE", "DAY#{day}", "the number of deals of a day")
 # Likes and watches
 brand_like = key("BRANDLIKE#{slug}#{username}", "BRANDLIKE#{slug}#{username}")
 category_like = key("CATEGORYLIKE#{slug}#{username}", "CATEGORYLIKE#{slug}#{username}")
+deal_like = key("DEALLIKE#{slug:ulid}", "USER#{username}", "of a deal, whose id is its slug here")
 brand_watch = key("BRANDWATCH#{slug}", "USER#{username}")
 category_watch = key("CATEGORYWATCH#{slug}", "USER#{username}")
 relations_of_user = index(
     GSI2,
     "USER#{username}",
-    "{verb:LIKE|WATCH}#{target:BRAND|CATEGORY}#{slug}",
+    "{verb:LIKE|WATCH}#{target:BRAND|CATEGORY|DEAL}#{slug}",
     "what a user likes and watches",
 )
 

@@ -159,6 +159,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     card, content = found.card, found.content
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
+    of_user: RelationState | None = request.visit.relation_state("deal", card.id)
     history = prices.of_deal(card.id)
     shown = deal_context(card, content, history, now=now)
     names = {"title": card.title, "brand_name": card.brand_name}
@@ -167,6 +168,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     others = related(card, now=now) if shown["over"] else []
     context = shown | {
         "related": others,
+        "relation_state": of_user or RelationState("deal", card.id, found.likes),
         "summary": summary,
         "address": address,
         "image": picture(card.picture),

@@ -32,6 +32,8 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "offer": ulids.map(keys.offer),
     "draft": ulids.map(keys.draft),
     "clicks": st.builds(keys.clicks, ulids, days),
+    "deal counts": ulids.map(keys.deal_counts),
+    "deal like": st.builds(keys.deal_like, ulids, usernames),
     "deal by": st.builds(keys.deal_by, texts, ulids),
     "brand": slugs.map(keys.brand),
     "brand counts": slugs.map(keys.brand_counts),

@@ -37,6 +37,7 @@ LEFT_OUT = {
     "UserCount": "it counts users",
     "BrandLetter": "it lists brands",
     "Clicks": "it counts visitors, many times a day",
+    "DealCounts": "it counts likes",
     "DealBy": "it finds deals by their links",
     "Days": "it lists days with deals",
     "DayCount": "it counts deals",
