@@ -7,12 +7,13 @@ from decimal import Decimal
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import (
+    activity,
     brands,
-    clicks,
     deals,
     featured,
     featured_plans,
     featured_versions,
+    hot,
     relations,
 )
 from dealsite.data.catalogue.deal import deleting, editing
@@ -104,7 +105,8 @@ def store_every_type() -> None:
     content = replace(gone.content, title="Gone")
     editing.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
     deleting.delete(gone, by=EDITOR, now=NOW)
-    clicks.count(LIVE, NOW.date(), {"00ab"})
+    activity.count(LIVE, NOW.date(), {"00ab"})
+    hot.rank(now=NOW)
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, cast
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.categories import CATEGORIES, Counts
 from dealsite.data.entities import taxonomy
 from dealsite.data.entities.entity import Entity
@@ -104,6 +105,8 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
         table.transact(writes)
     except AlreadySo:
         return False
+    if relation.target == "deal":
+        activity.note(slug, now.astimezone(UTC).date(), likes=1)
     return True
 
 

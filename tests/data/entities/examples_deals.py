@@ -108,16 +108,33 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "price": Decimal("79.9"),
         "new_seller": True,
     },
-    "Clicks": {
-        "PK": f"CLICKS#{DEAL}",
+    "Activity": {
+        "PK": f"ACTIVITY#{DEAL}",
         "SK": "2025-11-22",
-        "GSI1PK": "CLICKED#2025-11-22",
+        "GSI1PK": "ACTIVE#2025-11-22",
         "GSI1SK": f"DEAL#{DEAL}",
-        "type": "Clicks",
+        "type": "Activity",
         "deal": DEAL,
         "day": "2025-11-22",
         "visitors": {"00ab", "fe01"},
         "clicks": 2,
+        "orders": 1,
+        "likes": 3,
         "ttl": 1_798_848_000,
+    },
+    "HotDeals": {
+        "PK": "FRONTPAGE",
+        "SK": "HOT",
+        "type": "HotDeals",
+        "deals": [
+            {
+                "id": DEAL,
+                "brand": "nordlicht",
+                "category": "peripherals-networking",
+                "likes": 3,
+                "expires_at": ENDS,
+            }
+        ],
+        "at": LATER,
     },
 }
