@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from dealsite.data.catalogue.relations import BRAND_LIKE, BRAND_WATCH, CATEGORY_LIKE, CATEGORY_WATCH
+from dealsite.data.catalogue.relations import (
+    BRAND_LIKE,
+    BRAND_WATCH,
+    CATEGORY_LIKE,
+    CATEGORY_WATCH,
+    DEAL_LIKE,
+)
 from shopping.cart import cart
 from shopping.catalogue import machines, pages, search
 from shopping.checkout import checkout
@@ -33,6 +39,8 @@ urlpatterns = [
     path("deals/<str:deal_id>/", pages.deal, name="deal"),
     path("deals/<str:deal_id>/<str:slug>/", pages.deal, name="deal"),
     path("go/<str:deal_id>/", pages.go, name="go"),
+    path("like/<str:slug>/", relations.add, {"relation": DEAL_LIKE}, name="like_deal"),
+    path("unlike/<str:slug>/", relations.remove, {"relation": DEAL_LIKE}, name="unlike_deal"),
     path("cart/", cart.cart, name="cart"),
     path("cart/add/", cart.add_to_cart, name="add_to_cart"),
     path("cart/badge/", cart.cart_badge, name="cart_badge"),

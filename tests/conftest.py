@@ -23,7 +23,7 @@ from dealsite import middleware
 from dealsite.accounts import limits
 from dealsite.accounts.security_log import failures
 from dealsite.data import table
-from dealsite.data.catalogue import buckets, lists
+from dealsite.data.catalogue import activity, buckets, hot, lists
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch, task_counts
@@ -111,6 +111,7 @@ def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test use up what another may do, nor count for /metrics until the process ends."""
     monkeypatch.setattr(counting, "begin", lambda part: None)
     monkeypatch.setattr(client, "READ_TIMEOUT", client.READ_TIMEOUT)  # some commands are patient
+    monkeypatch.setattr(activity, "_noted", {})
     limits.forget()
     readiness.of_process = readiness.Readiness()
     # Open, and never read again unless a test asks for it: nobody's calls count that one.
@@ -119,6 +120,8 @@ def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     site_switch.of_process._read_at = float("inf")
     task_counts.of_process.keep(task_counts.TaskCounts())
     task_counts.of_process._read_at = float("inf")
+    hot.of_process.keep(hot.Ranking())
+    hot.of_process._read_at = float("inf")
 
 
 @pytest.fixture(autouse=True)

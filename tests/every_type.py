@@ -7,12 +7,13 @@ from decimal import Decimal
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import (
+    activity,
     brands,
-    clicks,
     deals,
     featured,
     featured_plans,
     featured_versions,
+    hot,
     relations,
 )
 from dealsite.data.catalogue.deal import deleting, editing
@@ -104,7 +105,8 @@ def store_every_type() -> None:
     content = replace(gone.content, title="Gone")
     editing.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
     deleting.delete(gone, by=EDITOR, now=NOW)
-    clicks.count(LIVE, NOW.date(), {"00ab"})
+    activity.count(LIVE, NOW.date(), {"00ab"})
+    hot.rank(now=NOW)
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
@@ -114,6 +116,7 @@ def store_every_type() -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ann", now=NOW)
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ann", now=NOW)
     relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ann", now=NOW)
+    relations.add(relations.DEAL_LIKE, LIVE, username="ann", now=NOW)
     messages.deliver([messages.message_item("ann", JOB, kind="hot_deal", headline="Look", deal=LIVE)])
     questions.create(question_id=JOB, title="Orders", sql="SELECT 1", by=EDITOR, now=NOW)
     file = SourceFile("deals.csv", 9, 1, "utf-8", ",", ("Name", "Preis"), ".", "day")

@@ -30,7 +30,7 @@ from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, named_content
-from dealsite.data.catalogue import clicks, deals
+from dealsite.data.catalogue import activity, deals
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deal import editing
@@ -59,14 +59,15 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     stored, today = deals.get(deal_id), timezone.now().astimezone(UTC).date()
     reads: list[Callable[[], Any]] = [partial(pending_edits.find, stored)]
     if stored.content.shop:
-        reads.append(partial(clicks.of_deal, deal_id, since=today - CLICKS_SHOWN))
+        reads.append(partial(activity.of_deal, deal_id, since=today - CLICKS_SHOWN))
     kept, *counted = together(*reads)
     if kept and not kept.is_discarded and "changes" in request.GET:
         return deal_page(request, opened_form(kept), stored)
     form = DealForm.opened(typed(stored), stored.version)
     form.kept = kept
     form.changes = kept.version if kept and kept.is_discarded else 0
-    seen = {"today": counted[0].get(today, 0), "month": sum(counted[0].values())} if counted else None
+    by_day = {day: one.clicks for day, one in counted[0].items()} if counted else {}
+    seen = {"today": by_day.get(today, 0), "month": sum(by_day.values())} if counted else None
     return deal_page(request, form, stored, seen=seen)
 
 

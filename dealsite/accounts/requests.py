@@ -24,8 +24,7 @@ from django_htmx.middleware import HtmxDetails
 
 from dealsite.accounts import cookies
 from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.categories import Kind
-from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.relations import RelationState, Target
 from dealsite.data.people import sessions
 from dealsite.data.people.profiles import USUAL, Preferences
 from dealsite.data.people.sessions import Session
@@ -149,7 +148,7 @@ class Visit:
     is_stale: bool = False
     username: str = ""  # of whom it is, once that was found out
     begun: tuple[str, str, str] | None = None  # user, key and device of a session that this request began
-    target: tuple[Kind, str] | None = None  # the brand or category whose relation is read along
+    target: tuple[Target, str] | None = None  # the deal, brand or category whose relation is read along
     state: RelationState | None = None
 
     def visitor(self) -> Anonymous | SignedIn:
@@ -175,8 +174,8 @@ class Visit:
         found = sessions.read(username, key, now=now)
         return (*found, None) if found else None
 
-    def relation_state(self, target: Kind, slug: str) -> RelationState | None:
-        """Return how the user stands to a brand or category; None for who is not signed in.
+    def relation_state(self, target: Target, slug: str) -> RelationState | None:
+        """Return how the user stands to a deal, brand or category; None for who is not signed in.
 
         It is read along with who it is; 1 batch get more only where somebody asked for that before.
         """

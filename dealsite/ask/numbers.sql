@@ -10,6 +10,7 @@ WITH
     UNION ALL SELECT 'new_deals', live_at, 1 FROM deals
     UNION ALL SELECT 'interests', created_at, 1 FROM brand_likes
     UNION ALL SELECT 'interests', created_at, 1 FROM category_likes
+    UNION ALL SELECT 'interests', created_at, 1 FROM deal_likes
     UNION ALL SELECT 'interests', created_at, 1 FROM brand_watches
     UNION ALL SELECT 'interests', created_at, 1 FROM category_watches
     UNION ALL SELECT 'messages', sent_at, 1 FROM messages

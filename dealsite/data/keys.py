@@ -26,8 +26,9 @@ USER_COUNT_SHARDS, ORDER_SHARDS, PAYMENT_SHARDS = 4, 4, 10
 # Deals and drafts
 deal = key("DEAL#{deal:ulid}", "DEAL#{deal}")
 offer = key("DEAL#{deal:ulid}", "OFFER", "price, stock and expiry of a deal")
+deal_counts = key("DEAL#{deal:ulid}", "COUNTS", "how many like a deal")
 price = key("PRICES#{deal:ulid}", "{since:time}#{entry:ulid}", "a price that a deal has had")
-clicks = key("CLICKS#{deal:ulid}", "{day}", "how many went to the shop of a deal on a day")
+activity = key("CLICKS#{deal:ulid}", "{day}", "how many clicked, ordered and liked a deal on a day")
 draft = key("DRAFT#{draft:ulid}", "DRAFT#{draft}")
 presence = key("{kind:deal|draft}#{target:ulid}", "PRESENCE#{username}", "who has its form open")
 version = key("VERSIONS#{history:ulid}", "{number:08d}", "what a deal or draft was before a change")
@@ -50,7 +51,7 @@ expiring_of_brand = index(
 expiring_of_category = index(GSI3, "EXPIRES#CATEGORY#{category:slug}#{month of end}", BY_END, "of a category")
 expiry_rows = rows("deal, brand, category, end", expiring, expiring_of_brand, expiring_of_category)
 
-clicked = index(GSI1, "CLICKED#{day}", BY_DEAL, "deals with clicks on a day")
+active = index(GSI1, "CLICKED#{day}", BY_DEAL, "deals with clicks, orders or likes on a day")
 
 drafts = index(GSI1, "DRAFTS", BY_DRAFT, "all drafts")
 drafts_of_brand = index(GSI2, "DRAFTS#BRAND#{brand:slug?}", BY_DRAFT, "drafts of a brand")
@@ -72,17 +73,19 @@ featured_version = key("FEATURED#{page:slug}", "VERSION#{version:09d}", "an earl
 featured_plan = key("FEATUREDPLANS", "PLAN#{plan:ulid}", "a featured list that is planned for a time")
 years = key("FRONTPAGE", "YEARS", "the years that have a list of days")
 days = key("FRONTPAGE", "DAYS#{year}", "the days of a year that hold deals")
+hot_deals = key("FRONTPAGE", "HOT", "the hot deals, in order")
 day_count = key("FRONTPAGE", "DAY#{day}", "the number of deals of a day")
 
 # Likes and watches
 brand_like = key("BRANDLIKE#{slug}#{username}", "BRANDLIKE#{slug}#{username}")
 category_like = key("CATEGORYLIKE#{slug}#{username}", "CATEGORYLIKE#{slug}#{username}")
+deal_like = key("DEALLIKE#{slug:ulid}", "USER#{username}", "of a deal, whose id is its slug here")
 brand_watch = key("BRANDWATCH#{slug}", "USER#{username}")
 category_watch = key("CATEGORYWATCH#{slug}", "USER#{username}")
 relations_of_user = index(
     GSI2,
     "USER#{username}",
-    "{verb:LIKE|WATCH}#{target:BRAND|CATEGORY}#{slug}",
+    "{verb:LIKE|WATCH}#{target:BRAND|CATEGORY|DEAL}#{slug}",
     "what a user likes and watches",
 )
 

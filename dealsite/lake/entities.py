@@ -205,6 +205,7 @@ ENTITIES: tuple[Entity, ...] = (
     _relation("BrandWatch", "brand_watches", "muted"),
     _relation("CategoryLike", "category_likes"),
     _relation("CategoryWatch", "category_watches", "muted"),
+    _entity("DealLike", "deal_likes", by_creation, "deal username created_at", audience=OFFICE, deal="slug"),
     _entity(
         "User",
         "users",

@@ -11,13 +11,14 @@ import structlog
 from django.utils import timezone
 
 from dealsite import __version__
+from dealsite.data.catalogue import activity
 from dealsite.data.entities.operations import MACHINE_CHARACTERS, MOST_JOBS
 from dealsite.data.jobs import heartbeats, processes
 from dealsite.data.jobs.heartbeats import Part
 from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PartRestarts, Process, ProjectionState
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
-from dealsite.web import clicks, node
+from dealsite.web import node
 
 SECONDS = 15.0
 END_SECONDS = 1.0  # for a process that ends to say so: all has to be over in ten
@@ -46,13 +47,13 @@ def keep(stop: threading.Event, part: Part, *, clock: Callable[[], datetime] = t
             if part == "worker":  # web processes say so for `/readyz`, as often as somebody asks
                 heartbeats.write(part, now=now)
             processes.save(process(process_id, part, now=now))
-            clicks.flush()
+            activity.flush()
         except Exception:  # one that works must not look dead for good; its own work says why aloud
             logger.debug("heartbeat_not_written", exc_info=True)
         stop.wait(SECONDS)
     with contextlib.suppress(DataError):
         processes.remove(process_id)
-        clicks.flush()
+        activity.flush()
 
 
 def process(process_id: str, part: Part, *, now: datetime) -> Process:

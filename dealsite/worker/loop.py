@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from dealsite.data.catalogue import featured_plans
+from dealsite.data.catalogue import featured_plans, hot
 from dealsite.data.catalogue.brand_renames import rename_brand
 from dealsite.data.catalogue.deal import stock
 from dealsite.data.commerce.payment import charging
@@ -129,7 +129,7 @@ def run(
 
     On a copy of the site it does nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
     """
-    expired_at = planned_at = counted_at = datetime.min.replace(tzinfo=UTC)
+    expired_at = planned_at = counted_at = ranked_at = datetime.min.replace(tzinfo=UTC)
     alarmed_at = clock()
     says_so = False
     while not stop.is_set():
@@ -161,6 +161,9 @@ def run(
             if is_over(counted_at, task_counts.EVERY, now=clock()):
                 counted_at = clock()
                 task_counts.count(now=clock())
+            if is_over(ranked_at, hot.EVERY, now=clock()):
+                ranked_at = clock()
+                hot.rank(now=ranked_at)
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:

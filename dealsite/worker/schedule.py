@@ -22,7 +22,7 @@ from django.utils.translation import gettext_noop
 
 from dealsite import home
 from dealsite.accounts import second_factor
-from dealsite.data.catalogue import clicks
+from dealsite.data.catalogue import activity
 from dealsite.data.commerce.payment import day_closing
 from dealsite.data.integrity import checks, retention, sample
 from dealsite.data.integrity.pace import Pace
@@ -148,7 +148,7 @@ def close_day(held: HeldJob) -> str:
     """
     day = held.clock().astimezone(UTC).date() - DAY
     shards = range(day_closing.SHARDS)
-    clicks.close_day(day, advance=held.renew)
+    activity.close_day(day, advance=held.renew)
     return day_closing.in_words(sum(day_closing.close_shard(day, one, advance=held.renew) for one in shards))
 
 

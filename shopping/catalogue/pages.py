@@ -45,6 +45,7 @@ TOP_BRANDS = 4
 View = Callable[..., HttpResponse]
 TABS = {
     feeds.NEW: (gettext_lazy("New"), "clock"),
+    feeds.HOT: (gettext_lazy("Hot"), "flame"),
     feeds.ENDING: (gettext_lazy("Ending soon"), "alarm-clock"),
 }
 
@@ -68,7 +69,10 @@ def with_look(view: View) -> View:
     return chosen
 
 
-@page("1 batch get + 1 query or 2 batch gets + 1 query", at=("", "?after={live.id}", "?tab=ending"))
+@page(
+    "1 batch get + 1 query or 2 batch gets + 1 query or 1 batch get",
+    at=("", "?after={live.id}", "?tab=ending", "?tab=hot"),
+)
 @require_safe
 @for_visitors
 @with_look
@@ -193,6 +197,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     card, content = found.card, found.content
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
+    of_user: RelationState | None = request.visit.relation_state("deal", card.id)
     history = prices.of_deal(card.id)
     shown = deal_context(card, content, history, now=now)
     names = {"title": card.title, "brand_name": card.brand_name}
@@ -201,6 +206,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     others = related(card, now=now) if shown["over"] else []
     context = shown | {
         "related": others,
+        "relation_state": of_user or RelationState("deal", card.id, found.likes),
         "summary": summary,
         "address": address,
         "image": picture(card.picture),

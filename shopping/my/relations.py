@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
@@ -17,9 +18,8 @@ from dealsite.accounts import limits
 from dealsite.accounts.decorators import to_sign_in
 from dealsite.accounts.requests import SiteRequest, destination
 from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.categories import Kind
 from dealsite.data.catalogue.display_names import brand_names, category_names
-from dealsite.data.catalogue.relations import Relation, RelationState
+from dealsite.data.catalogue.relations import Relation, RelationState, Target
 from dealsite.data.table.errors import NotFound, Unavailable
 from dealsite.web.pages import action
 
@@ -33,13 +33,13 @@ NOT_YET = {
     "like": gettext_lazy("You are signed in, but you do not like %(name)s yet. Try again."),
     "watch": gettext_lazy("You are signed in, but you do not watch %(name)s yet. Try again."),
 }
-PATTERN = re.compile(r"(like|watch)_(brand|category):(.{1,200})")
+PATTERN = re.compile(r"(like|watch)_(brand|category|deal):(.{1,200})")
 
 
 @action
 @require_POST
 def add(request: SiteRequest, slug: str, relation: Relation) -> HttpResponse:
-    """Like or watch a brand or category."""
+    """Like or watch a brand or category, or like a deal."""
     return _toggle(request, relation, slug, held=True)
 
 
@@ -53,7 +53,7 @@ def remove(request: SiteRequest, slug: str, relation: Relation) -> HttpResponse:
 def _toggle(request: SiteRequest, relation: Relation, slug: str, *, held: bool) -> HttpResponse:
     """Change a relation; visitors are led to sign-in, which does it. 1 transaction.
 
-    Answers htmx with both buttons as they are now, others with a redirect.
+    Answers htmx with its buttons as they are now, others with a redirect.
     """
     verb, target = relation.verb.lower(), relation.target
     # First of all: whatever asks who it is, as the language of an address does, then knows that, too.
@@ -77,7 +77,9 @@ def _toggle(request: SiteRequest, relation: Relation, slug: str, *, held: bool) 
 
 
 def name_of(relation: Relation, slug: str) -> str:
-    """Return the display name of a brand or category. 1 request a minute and process."""
+    """Return the display name of a brand or category. 1 request a minute and process; of a deal, no request."""
+    if relation.target == "deal":
+        return _("this deal")
     if relation.target == "category":
         return category_names.names().get(slug, slug)
     return brand_names.names([slug])[slug]
@@ -101,12 +103,12 @@ class RelationAction:
         return self.relation.verb.lower()
 
     @property
-    def target(self) -> Kind:
+    def target(self) -> Target:
         return self.relation.target
 
     @property
     def name(self) -> str:
-        """The display name of the brand or category."""
+        """What it is called."""
         return name_of(self.relation, self.slug)
 
     def carry_out(self, request: HttpRequest, username: str, *, now: datetime) -> None:
@@ -126,7 +128,9 @@ def pending_action(request: HttpRequest) -> RelationAction | None:
     found = PATTERN.fullmatch(request.POST.get("then") or request.GET.get("then") or "")
     if found is None:
         return None
-    relation = next(
-        one for one in relations.RELATIONS if (one.verb.lower(), one.target) == found.groups()[:2]
+    relation = relations.BY_NAME.get((found[1].upper(), found[2]))
+    return (
+        RelationAction(relation, found[3])
+        if relation and relations.can_be(relation.target, found[3])
+        else None
     )
-    return RelationAction(relation, found[3]) if relations.can_be(relation.target, found[3]) else None

@@ -11,6 +11,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from dealsite.data.catalogue import hot
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.commerce.carts import LineView
 from dealsite.data.table.ids import new_ulid
@@ -37,8 +38,9 @@ def deal_card(
     """
     ago = timesince(card.live_at, now, depth=1) if as_line else ""
     left = time_left(card.expires_at, now) if card.expires_at else ""
+    likes = hot.likes(card.id)
     made = card.picture is not None and renditions.are_made(card.picture.name)
-    return _rendered(card, card.state(now), left, ago, in_strip, first, lazy, made, get_language())
+    return _rendered(card, card.state(now), left, ago, likes, in_strip, first, lazy, made, get_language())
 
 
 @lru_cache(maxsize=4096)
@@ -47,6 +49,7 @@ def _rendered(
     state: str,
     left: str,
     ago: str,
+    likes: int,
     in_strip: bool,
     first: bool,
     lazy: bool,
@@ -56,7 +59,7 @@ def _rendered(
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
     context = {"card": card, "state": state, "left": left, "ago": ago, "in_strip": in_strip, "first": first}
-    context["lazy"] = lazy
+    context |= {"lazy": lazy, "likes": likes}
     html = render_to_string("shopping/shared/_deal_card.html", context)
     return SafeString(" ".join(html.split()))  # half of it is room between tags
 

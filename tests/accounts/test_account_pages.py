@@ -17,7 +17,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.worker import accounts, loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import work
-from tests.builders import make_brand, make_category
+from tests.builders import make_brand, make_category, make_deal
 from tests.people import make_user
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -185,13 +185,14 @@ def test_an_account_is_deleted_with_its_password_and_only_with_it(signed_in: Cli
 def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: Client, ada: User):
     make_brand("Nordlicht")
     make_category("toys-hobbies")
-    now = timezone.now()
+    deal, now = make_deal(), timezone.now()
 
     def come_in() -> None:
         relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=now)
         relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ada", now=now)
         relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
         relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=now)
+        relations.add(relations.DEAL_LIKE, deal.id, username="ada", now=now)
         made = {"kind": "hot_deal", "headline": "Hot", "deal": ""}
         messages.deliver([messages.message_item("ada", new_ulid(now, number), **made) for number in range(3)])
 
@@ -203,20 +204,21 @@ def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: C
             len(relations.watched_by("ada")),
             len(messages.inbox("ada").messages),
             *(relation_state.likes, relation_state.watches, other.likes, other.watches),
+            relations.relation_state_of("ada", "deal", deal.id).likes,
         )
 
     come_in()
     make_user("bob")
     relations.add(relations.BRAND_LIKE, "nordlicht", username="bob", now=now)
-    assert left() == (2, 2, 3, 2, 1, 1, 1)
+    assert left() == (3, 2, 3, 2, 1, 1, 1, 1)
     signed_in.post("/account/delete/", {"old_password": PASSWORD})
     work()
-    assert left() == (0, 0, 0, 1, 0, 0, 0)
+    assert left() == (0, 0, 0, 1, 0, 0, 0, 0)
 
     come_in()  # what was on its way when the account went
     assert not loop.run_next(now=timezone.now())
     assert loop.run_next(now=timezone.now() + accounts.SECOND_LOOK)
-    assert left() == (0, 0, 0, 1, 0, 0, 0)
+    assert left() == (0, 0, 0, 1, 0, 0, 0, 0)
     assert not loop.run_next(now=timezone.now() + 10 * accounts.SECOND_LOOK)
 
 

@@ -19,7 +19,7 @@ from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.people import security_events, users
 from dealsite.data.people.users import User
 from tests.accounts.conftest import PASSWORD, sign_in
-from tests.builders import make_brand
+from tests.builders import make_brand, make_deal
 
 PAGE = "/account/my-data/"
 
@@ -40,6 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_who_is_signed_in_gets_all_that_is_theirs_at_once(browser: Client, ada: User):
     make_brand("=Evil")
     relations.add(relations.BRAND_LIKE, "evil", username="ada", now=timezone.now())
+    relations.add(relations.DEAL_LIKE, make_deal().id, username="ada", now=timezone.now())
     sign_in(browser)
     answer = browser.post(PAGE)
     assert answer["Content-Disposition"].startswith('attachment; filename="my-data-')
@@ -47,7 +48,7 @@ def test_who_is_signed_in_gets_all_that_is_theirs_at_once(browser: Client, ada: 
     assert "no-store" in answer["Cache-Control"]
     said = answer.json()
     assert said["username"] == "ada"
-    assert {"User", "Profile", "EmailGuard", "BrandLike", "Session"} <= said["types"].keys()
+    assert {"User", "Profile", "EmailGuard", "BrandLike", "DealLike", "Session"} <= said["types"].keys()
     assert [item["slug"] for item in said["items"] if item["type"] == "BrandLike"] == ["evil"]
     assert users.get("ada").password not in answer.content.decode()
     assert "password" not in {name for item in said["items"] for name in item}

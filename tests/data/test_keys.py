@@ -31,7 +31,9 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "deal": ulids.map(keys.deal),
     "offer": ulids.map(keys.offer),
     "draft": ulids.map(keys.draft),
-    "clicks": st.builds(keys.clicks, ulids, days),
+    "activity": st.builds(keys.activity, ulids, days),
+    "deal counts": ulids.map(keys.deal_counts),
+    "deal like": st.builds(keys.deal_like, ulids, usernames),
     "deal by": st.builds(keys.deal_by, texts, ulids),
     "brand": slugs.map(keys.brand),
     "brand counts": slugs.map(keys.brand_counts),
@@ -41,6 +43,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "front page": st.just(keys.front_page()),
     "editors' choice page": st.just(keys.editors_choice_page()),
     "days": st.integers(2000, 2099).map(keys.days),
+    "hot deals": st.just(keys.hot_deals()),
     "day count": days.map(keys.day_count),
     "user": usernames.map(keys.user),
     "profile": usernames.map(keys.profile),
@@ -68,7 +71,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
 }
 PARTITIONS: dict[str, st.SearchStrategy[str]] = {
     "GSI1 deals of a day": days.map(keys.deals_of_day.partition),
-    "GSI1 clicked": days.map(keys.clicked.partition),
+    "GSI1 active": days.map(keys.active.partition),
     "GSI1 expiring": days.map(ids.month_of).map(keys.expiring.partition),
     "GSI1 drafts": st.just(keys.drafts.partition()),
     "GSI1 jobs": days.map(ids.month_of).map(keys.jobs_of_month.partition),

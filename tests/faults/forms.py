@@ -179,6 +179,8 @@ FORMS: dict[str, Form] = {
     "unwatch_brand": Form(of(), SHOPPER),
     "like_category": Form(of(), SHOPPER),
     "unlike_category": Form(of(), SHOPPER, "/categories/toys-hobbies/unlike/"),
+    "like_deal": Form(of(), at="/like/{live}/"),
+    "unlike_deal": Form(of(), SHOPPER, "/unlike/{ending}/"),
     "watch_category": Form(of(), SHOPPER),
     "unwatch_category": Form(of(), SHOPPER, "/categories/toys-hobbies/unwatch/"),
     "add_to_cart": Form(of(offer="{ending}:79.90", token=TOKEN)),
@@ -333,6 +335,7 @@ def _deals(content: Content, more: More) -> None:
 
 def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username=SHOPPER, now=NOW)
+    relations.add(relations.DEAL_LIKE, content.id("ending"), username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
     fulfilment.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
     owner = carts.user_cart(SHOPPER)

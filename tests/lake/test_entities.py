@@ -37,6 +37,8 @@ LEFT_OUT = {
     "UserCount": "it counts users",
     "BrandLetter": "it lists brands",
     "Clicks": "it counts visitors, many times a day",
+    "HotDeals": "it is computed from what else there is, many times a day",
+    "DealCounts": "it counts likes",
     "DealBy": "it finds deals by their links",
     "Days": "it lists days with deals",
     "DayCount": "it counts deals",

@@ -5,6 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import hot
 from dealsite.data.entities.work import BULK_CHANGE, BULK_UNDO, RUN_IMPORT, SEND_MESSAGE
 from dealsite.data.jobs import heartbeats, job_actions, jobs, site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
@@ -203,12 +204,15 @@ def test_a_worker_that_cannot_read_whether_this_is_a_copy_does_nothing_and_says_
     assert ["worker_waits" in one.getMessage() for one in caplog.records] == [True] * 3
 
 
-def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatch):
+def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour_and_hot_deals_ranked_more_often(
+    monkeypatch,
+):
     stop = threading.Event()
     times = [NOW, NOW, NOW, NOW + timedelta(minutes=59), NOW + timedelta(hours=1, seconds=1)]
     now = iter(times)
     current = [NOW]
-    expired = []
+    expired, ranked = [], []
+    monkeypatch.setattr(hot, "rank", lambda now: ranked.append(now))
 
     def run_next(now):
         try:
@@ -227,6 +231,7 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour(monkeypatc
     monkeypatch.setattr(schema, "delete_expired", delete_expired)
     loop.run(stop, expire=True, clock=lambda: current[0])
     assert expired == [NOW, NOW + timedelta(hours=1, seconds=1)]
+    assert ranked == [NOW, NOW + timedelta(minutes=59)]
     expired.clear()
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert expired == []

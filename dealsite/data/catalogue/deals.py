@@ -5,7 +5,7 @@ counters: `version` counts the edits of people, and decides conflicts between th
 change, and keeps the read-modify-write of these modules honest.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,8 @@ class Deal:
 
     `announced`: an announcement of its own was written with it, under its id. `has_prices`: its prices are
     kept from its publication on; deals of before that was done have none until they get another one. `history`: under
-    which id its versions are kept, where it is not its own: that which it had first.
+    which id its versions are kept, where it is not its own: that which it had first. `likes` are known only where
+    they were read too (`get_visible`).
     """
 
     id: str
@@ -47,6 +48,7 @@ class Deal:
     announced: bool = False
     has_prices: bool = False
     history: str = ""
+    likes: int = 0
 
     @property
     def history_id(self) -> str:
@@ -64,13 +66,17 @@ class Deal:
 @access_pattern("one deal with its offer", "1 batch get")
 def get(deal_id: str) -> Deal:
     """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
+    return _get(deal_id, keys.deal, keys.offer)
+
+
+def _get(deal_id: str, *of_deal: Callable[[str], keys.Key]) -> Deal:
     if not is_ulid(deal_id):
         raise NotFound(gettext_lazy("There is no such deal."))
-    items = table.batch_get([keys.deal(deal_id), keys.offer(deal_id)])
+    items = table.batch_get(key(deal_id) for key in of_deal)
     item = items.get(keys.deal(deal_id))
     if item is None:
         raise NotFound(gettext_lazy("There is no such deal."))
-    return deal_from_items(item, items.get(keys.offer(deal_id)))
+    return deal_from_items(item, items.get(keys.offer(deal_id)), items.get(keys.deal_counts(deal_id)))
 
 
 def stock_is(stock: int | None) -> Condition:
@@ -90,10 +96,10 @@ def deal_write(deal: Deal, changes: dict[Any, Any]) -> Update:
     )
 
 
-@access_pattern("one deal, if shoppers may see it", "1 batch get")
+@access_pattern("one deal with its likes, if shoppers may see it", "1 batch get")
 def get_visible(deal_id: str, *, now: datetime) -> Deal:
-    """Return a deal that shoppers may see: NotFound before its publication time."""
-    deal = get(deal_id)
+    """Return a deal that shoppers may see, with its likes: NotFound before its publication time."""
+    deal = _get(deal_id, keys.deal, keys.offer, keys.deal_counts)
     if not deal.card.is_visible(now):
         raise NotFound(gettext_lazy("There is no such deal."))
     return deal
@@ -106,11 +112,11 @@ def get_many(deal_ids: Iterable[str]) -> dict[str, Deal]:
     return {item["id"]: deal_from_items(item, None) for item in items.values()}
 
 
-def deal_from_items(item: Item, offer: Item | None) -> Deal:
+def deal_from_items(item: Item, offer: Item | None, counts: Item | None = None) -> Deal:
     """Return the deal of its item; without its offer the stock is not known."""
     card = DealCard.from_item(item["card"])
     content = content_from_item(item, card, (offer or {}).get("stock"))
-    return _read_deal(item, content=content, card=card)
+    return _read_deal(item, content=content, card=card, likes=(counts or {}).get("likes", 0))
 
 
 _read_deal = reader(DEAL.shape, Deal, "content", "card")

@@ -1,4 +1,4 @@
-"""Feeds: the deals of the site, a brand or a category, as shoppers see them: the latest, or those that end soon.
+"""Feeds: the deals of the site, a brand or a category, as shoppers see them: the latest, the hot, those that end soon.
 
 Deal ids sort as publication times do, so a feed reads ids up to the last one of now and a scheduled
 deal appears by itself.
@@ -19,6 +19,7 @@ from dealsite.data.catalogue.categories import from_items as category_from_items
 from dealsite.data.catalogue.deal_lists import DealFilter, ending_between
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.catalogue.featured import from_item as featured_from_item
+from dealsite.data.catalogue.hot import hot_deals
 from dealsite.data.catalogue.lists import (
     PAGE_SIZE,
     Cursor,
@@ -36,7 +37,7 @@ from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import iso
 from dealsite.data.table.paging import to_end
 
-NEW, ENDING = "new", "ending"  # the tabs of a list
+NEW, HOT, ENDING = "new", "hot", "ending"  # the tabs of a list
 ROWS_OF_LIVE = PAGE_SIZE + 15  # rows that a query for live deals reads: few of the latest are over
 SITEMAP_ROWS = 1000
 
@@ -54,12 +55,13 @@ def front_page(
 
     1 batch get + 1 query for each day that the page touches; 1 batch get more where deals older (or,
     going back, newer) than the year beside the cursor's are needed to fill it. Of those that end soon: 1 batch get +
-    1 query for each month that they end in + 1 batch get.
+    1 query for each month that they end in + 1 batch get; of the hot: 2 batch gets.
     """
     cursor = Cursor(after, before, by_expiry=tab == ENDING)
-    if tab == ENDING:
+    if tab != NEW:
         items = {} if cursor.place else table.batch_get([keys.front_page()], consistent=False)
-        return _featured(FRONT, items.get(keys.front_page()), now), _ending(DealFilter(), cursor, now)
+        page = _of_tab(tab, DealFilter(), now, live_only, after, before)
+        return _featured(FRONT, items.get(keys.front_page()), now), page
     year = cursor.moment(now).year
     near = (year, year - 1 if cursor.onward else year + 1)
     wanted = [keys.years(), *map(keys.days, near)]
@@ -87,8 +89,8 @@ def category_page(
     cursor = Cursor(after, before, by_expiry=tab == ENDING)
     items = table.batch_get([keys.category(slug), keys.category_counts(slug)], consistent=False)
     item, counts = items.get(keys.category(slug)), items.get(keys.category_counts(slug))
-    if tab == ENDING:
-        page = _ending(DealFilter(category=slug), cursor, now)
+    if tab != NEW:
+        page = _of_tab(tab, DealFilter(category=slug), now, live_only, after, before)
     else:
         page = _latest(deals_of_category(slug, Counts.from_item(counts).buckets), cursor, now, live_only)
     featured = [] if cursor.place else _featured(slug, item, now)
@@ -113,8 +115,8 @@ def brand_page(
     brand = brand_from_items(items.get(keys.brand(slug)), items.get(keys.brand_counts(slug)))
     if brand is None or brand.merged_into:
         raise NotFound(gettext_lazy("There is no such brand."))
-    if tab == ENDING:
-        return brand, _ending(DealFilter(brand=slug), cursor, now)
+    if tab != NEW:
+        return brand, _of_tab(tab, DealFilter(brand=slug), now, live_only, after, before)
     return brand, _latest(deals_of_brand(slug, (brand.counts or Counts()).buckets), cursor, now, live_only)
 
 
@@ -147,8 +149,14 @@ def _latest(source: Source, cursor: Cursor, now: datetime, live_only: bool) -> P
     return read(source.published(now), cursor, keep=lambda card: card.is_live(now), portion=ROWS_OF_LIVE)
 
 
-def _ending(chosen: DealFilter, cursor: Cursor, now: datetime) -> Page:
-    """Return a page of what ends within 48 hours, the soonest first."""
+def _of_tab(
+    tab: str, chosen: DealFilter, now: datetime, live_only: bool, after: str | None, before: str | None
+) -> Page:
+    """Return a page of what is hot, or of what ends within 48 hours, the soonest first."""
+    if tab == HOT:
+        where = {"brand": chosen.brand, "category": chosen.category}
+        return hot_deals(now=now, after=after, before=before, with_over=not live_only, **where)
+    cursor = Cursor(after, before, by_expiry=True)
     first, last = iso(now + timedelta(milliseconds=1)), iso(now + ENDING_SOON)
     return read(ending_between(first, last, chosen, now=now), cursor)
 

@@ -1,7 +1,8 @@
-"""Likes and watches of brands and categories. Whoever watches one gets a message when a deal of it is announced.
+"""Likes of deals; likes and watches of brands and categories, whose watchers get a message of each announced deal.
 
-Each of the four relations has its type, its key and the counter beside its brand or category, which change in one
-transaction. Repeating either way is harmless: the relation must be absent (or there) for the counter to move.
+Each of the five relations has its type, its key and the counter beside its target, which change in one transaction.
+Repeating either way is harmless: the relation must be absent (or there) for the counter to move. A deal in the trash
+keeps its likes, until it is deleted for good.
 """
 
 from __future__ import annotations
@@ -9,21 +10,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Literal, cast
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.categories import CATEGORIES, Counts, Kind
+from dealsite.data.catalogue import activity
+from dealsite.data.catalogue.categories import CATEGORIES, Counts
 from dealsite.data.entities import taxonomy
 from dealsite.data.entities.entity import Entity
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.data.table.ids import iso, new_ulid
-from dealsite.data.table.writes import Delete, Put, Update, absent, exists
+from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
+from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.writes import Check, Delete, Put, Update, Write, absent, exists
+
+Target = Literal["brand", "category", "deal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +45,11 @@ class AlreadySo(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One of the four relations; `counter` is the counter's name beside the brand or category."""
+    """One of the five relations; `counter` is the counter's name beside its target. A deal's slug is its id."""
 
     entity: Entity
     verb: str
-    target: Kind
+    target: Target
     counter: str
     key: Callable[[str, str], keys.Key]
 
@@ -53,7 +58,7 @@ class Relation:
         return self.entity.type
 
     def count_key(self, slug: str) -> keys.Key:
-        return keys.brand_counts(slug) if self.target == "brand" else keys.category_counts(slug)
+        return COUNTS[self.target](slug)
 
     def item(self, slug: str, username: str, *, now: datetime) -> Item:
         return self.entity.item({"slug": slug, "username": username, "created_at": iso(now)})
@@ -63,18 +68,25 @@ BRAND_LIKE = Relation(taxonomy.BRAND_LIKE, "LIKE", "brand", "likes", keys.brand_
 CATEGORY_LIKE = Relation(taxonomy.CATEGORY_LIKE, "LIKE", "category", "likes", keys.category_like)
 BRAND_WATCH = Relation(taxonomy.BRAND_WATCH, "WATCH", "brand", "watches", keys.brand_watch)
 CATEGORY_WATCH = Relation(taxonomy.CATEGORY_WATCH, "WATCH", "category", "watches", keys.category_watch)
+DEAL_LIKE = Relation(taxonomy.DEAL_LIKE, "LIKE", "deal", "likes", keys.deal_like)
+COUNTS: dict[Target, Callable[[str], keys.Key]] = {
+    "brand": keys.brand_counts,
+    "category": keys.category_counts,
+    "deal": keys.deal_counts,
+}
 MISSING = {
     "brand": gettext_lazy("There is no such brand."),
     "category": gettext_lazy("There is no such category."),
+    "deal": gettext_lazy("There is no such deal."),
 }
-RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH)
+RELATIONS = (BRAND_LIKE, CATEGORY_LIKE, BRAND_WATCH, CATEGORY_WATCH, DEAL_LIKE)
 BY_NAME: dict[tuple[str, str], Relation] = {(one.verb, one.target): one for one in RELATIONS}
 MUTE_ALL = "mute_all"  # the kind of job that mutes many watches
 
 
 @access_pattern("add a like or a watch", "1 transaction")
 def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
-    """Add a relation and count it; False if it was there. NotFound if its target is not there."""
+    """Add a relation and count it; False if it was there. NotFound if shoppers cannot see its target."""
     check_slug(relation, slug)
     key, item = relation.key(slug, username), relation.item(slug, username, now=now)
     missing = NotFound(MISSING[relation.target])
@@ -82,10 +94,19 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     counted = Update(
         key=relation.count_key(slug), add={relation.counter: 1}, when=(exists(),), otherwise=missing
     )
+    writes: list[Write] = [added, counted]
+    if relation.target == "deal":
+        if time_of(slug) > now:
+            raise missing
+        first = taxonomy.DEAL_COUNTS.item({"deal": slug})  # none before its first like
+        writes = [added, replace(counted, set=first, when=())]
+        writes.append(Check(key=keys.deal(slug), when=(exists(),), otherwise=missing))
     try:
-        table.transact([added, counted])
+        table.transact(writes)
     except AlreadySo:
         return False
+    if relation.target == "deal":
+        activity.note(slug, now.astimezone(UTC).date(), likes=1)
     return True
 
 
@@ -104,16 +125,16 @@ def remove(relation: Relation, slug: str, username: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RelationEntry:
-    """A row of a user's list: which brand or category it is, and whether a watch is muted."""
+    """A row of a user's list: which deal, brand or category it is, and whether a watch is muted."""
 
-    target: Kind
+    target: Target
     slug: str
     muted: bool = False
 
 
 @access_pattern("what a user likes", "1 query")
 def likes_of(username: str) -> list[RelationEntry]:
-    """Return what a user likes: brands, then categories, by slug."""
+    """Return what a user likes: brands, then categories, by slug, then deals, by publication; some may be gone."""
     return _of_user(username, "LIKE")
 
 
@@ -130,8 +151,9 @@ def _of_user(username: str, verb: str) -> list[RelationEntry]:
     found: list[RelationEntry] = []
     for row in table.query_all(partition, index=keys.GSI2, low=low, high=high, limit=1000):
         _, target, slug = row["GSI2SK"].split("#")
-        kind: Kind = "brand" if target == "BRAND" else "category"
-        found.append(RelationEntry(kind, slug, bool(row.get("card", {}).get("muted"))))
+        found.append(
+            RelationEntry(cast(Target, target.lower()), slug, bool(row.get("card", {}).get("muted")))
+        )
     return found
 
 
@@ -171,7 +193,7 @@ def mute_all_later(username: str, *, muted: bool, now: datetime) -> None:
 
 
 @access_pattern(
-    "remove all that a deleted user likes and watches: a transaction each", "2 queries + 4 transactions"
+    "remove all that a deleted user likes and watches: a transaction each", "2 queries + 5 transactions"
 )
 def remove_all(username: str) -> None:
     """Take back all likes and watches of a user who is gone, and count them off. 2 queries + 1 transaction each."""
@@ -180,11 +202,23 @@ def remove_all(username: str) -> None:
             remove(BY_NAME[verb, related.target], related.slug, username)
 
 
+def deletions_of_deal(deal_id: str, *, room: int) -> list[Write]:
+    """Return the writes that delete the likes of a deal that is gone and count them off, or the first `room`; or [].
+
+    1 query. VersionConflict where one of them was taken back meanwhile.
+    """
+    rows = table.query(keys.deal_like.partition(deal_id), limit=room - 1, consistent=True)
+    gone: list[Write] = [
+        Delete(key=(row["PK"], row["SK"]), when=(exists(),), otherwise=VersionConflict()) for row in rows
+    ]
+    return [*gone, Update(key=keys.deal_counts(deal_id), add={"likes": -len(gone)})] if gone else []
+
+
 @dataclass(frozen=True, slots=True)
 class RelationState:
-    """How a user, or a visitor, stands to a brand or category, and how many like and watch it."""
+    """How a user, or a visitor, stands to a deal, brand or category, and how many like and watch it."""
 
-    target: Kind
+    target: Target
     slug: str
     likes: int = 0
     watches: int = 0
@@ -198,7 +232,7 @@ class RelationState:
         return replace(self, watched=held, watches=max(self.watches + held - self.watched, 0))
 
 
-def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key]:
+def relation_state_keys(username: str, target: Target, slug: str) -> list[keys.Key]:
     """Return the keys of a user's like and watch of a target and of its counters; none for what cannot be one."""
     if not can_be(target, slug):
         return []
@@ -206,23 +240,26 @@ def relation_state_keys(username: str, target: Kind, slug: str) -> list[keys.Key
     return [*(relation.key(slug, username) for relation in of_target), of_target[0].count_key(slug)]
 
 
-def relation_state(target: Kind, slug: str, items: Mapping[keys.Key, Item]) -> RelationState:
+def relation_state(target: Target, slug: str, items: Mapping[keys.Key, Item]) -> RelationState:
     """Return what the items of `relation_state_keys` say."""
     by_type = {item.get("type"): item for item in items.values()}
     of_target = {one.verb: one.type in by_type for one in RELATIONS if one.target == target}
-    counts = Counts.from_item(by_type.get("BrandCounts" if target == "brand" else "CategoryCounts"))
-    return RelationState(target, slug, counts.likes, counts.watches, of_target["LIKE"], of_target["WATCH"])
+    counts = Counts.from_item(by_type.get(f"{target.title()}Counts"))
+    watched = of_target.get("WATCH", False)
+    return RelationState(target, slug, counts.likes, counts.watches, of_target["LIKE"], watched)
 
 
 @access_pattern("how a user stands to a brand", "1 batch get")
-def relation_state_of(username: str, target: Kind, slug: str) -> RelationState:
-    """Return how a user stands to a brand or category. 1 consistent batch get."""
+def relation_state_of(username: str, target: Target, slug: str) -> RelationState:
+    """Return how a user stands to a deal, brand or category. 1 consistent batch get."""
     return relation_state(target, slug, table.batch_get(relation_state_keys(username, target, slug)))
 
 
-def can_be(target: Kind, slug: str) -> bool:
-    """Tell whether a text from outside can be the slug of a brand or is one of a category."""
-    return slug in CATEGORIES if target == "category" else is_slug(slug)
+def can_be(target: Target, slug: str) -> bool:
+    """Tell whether a text from outside can be the slug of a brand or a deal's id, or is a category's slug."""
+    if target == "category":
+        return slug in CATEGORIES
+    return is_ulid(slug) if target == "deal" else is_slug(slug)
 
 
 def check_slug(relation: Relation, slug: str) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import drafts, prices
+from dealsite.data.catalogue import drafts, prices, relations
 from dealsite.data.catalogue.deal import deleting
 from dealsite.data.editing import audit, trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
@@ -23,7 +23,7 @@ from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, BadCursor, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
-from dealsite.data.table.writes import Check, Delete, Update, Write, absent, equals
+from dealsite.data.table.writes import MAX_ACTIONS, Check, Delete, Update, Write, absent, equals
 
 __all__ = ["EMPTY_TRASH", "KEPT_FOR", "TrashEntry", "find", "get"]  # of its record, for whoever imports this
 PAGE_SIZE = 50
@@ -94,13 +94,13 @@ def restore(
 
 
 @access_pattern(
-    "delete for good, with up to 40 versions and prices each", "1 get + 2 queries + 1 transaction"
+    "delete for good, with up to 40 versions and prices each", "1 get + 3 queries + 1 transaction"
 )
 def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:
-    """Delete for good what lies in the trash, with its versions and prices; False if it is not there (any more).
+    """Delete for good what lies in the trash, with its versions, prices and likes; False if it is not there (any more).
 
-    With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 2 queries
-    + 1 transaction, and once more all but the get for each 40 versions or prices.
+    With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 3 queries
+    + 1 transaction, and again 2 queries + 1 transaction for each 40 versions or prices, and 1 + 1 for each 97 likes.
     """
 
     def attempt() -> bool:
@@ -121,6 +121,8 @@ def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
     last = Delete(key=keys.trash(found.kind, found.id), when=same, otherwise=VersionConflict())
     mark = Update(key=last.key, set={"emptying": True}, when=same, otherwise=VersionConflict())
     try:
+        while kind == "deal" and (likes := relations.deletions_of_deal(found.id, room=MAX_ACTIONS - 2)):
+            table.transact([mark, own, *likes])
         history = _history(found)
         while len(history) >= min(prices.ROOM, versions.ROOM):
             table.transact([mark, own, *history])
@@ -133,7 +135,9 @@ def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
 def _history(found: TrashEntry) -> list[Write]:
     """Return the writes that delete its versions and, of a deal, its prices; or the first of them if they are many."""
     of_versions = versions.deletions(found.history_id)
-    return [*of_versions, *prices.deletions(found.id)] if found.kind == "deal" else of_versions
+    if found.kind == "draft":
+        return of_versions
+    return [Delete(key=keys.deal_counts(found.id)), *of_versions, *prices.deletions(found.id)]
 
 
 def empty(job: Job, now: datetime) -> datetime | None:

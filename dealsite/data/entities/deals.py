@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Day, Expiry, Flag, Map, Money, SetOf, Shape, Time, Whole
+from dealsite.data.entities.attributes import Day, Expiry, Flag, ListOf, Map, Money, SetOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.pages import CATEGORIES, PAGES
 from dealsite.data.entities.texts import LINK_CHARACTERS, Link, Slug, Text, Ulid, Username
@@ -19,6 +19,7 @@ ALT_CHARACTERS = 500
 NAME_CHARACTERS = 80  # of a brand or category
 MAX_PRICE = Decimal("9999999.99")
 MAX_STOCK = 1_000_000
+MOST_HOT = 500
 HERE, SHOP, CODE = SOLD = ("here", "shop", "code")  # by the site itself, at a shop, or there with a code
 AT_SHOPS = (SHOP, CODE)
 BY = Username(personal=True, also=("-",), about="the user name of whoever did it; - is the site itself")
@@ -168,11 +169,11 @@ PRICE = Entity(
     gone=("was_price",),
 )
 
-CLICKS = Entity(
+ACTIVITY = Entity(
     type="Clicks",
-    about="how many visitors went to the shop of a deal on a day; may outlive the deal",
-    key=At(keys.clicks, deal="deal", day="day"),
-    rows=[At(keys.clicked, deal="deal", day="day")],
+    about="how many visitors went to the shop of a deal on a day, ordered and liked it; may outlive the deal",
+    key=At(keys.activity, deal="deal", day="day"),
+    rows=[At(keys.active, deal="deal", day="day")],
     shape={
         "deal": Ulid(),
         "day": Day(about="UTC"),
@@ -180,6 +181,30 @@ CLICKS = Entity(
             Text(most=4), optional=True, about="two bytes of a hash for each, while the day is open"
         ),
         "clicks": Whole(optional=True, about="how many they were, once it is closed"),
+        "orders": Whole(optional=True),
+        "likes": Whole(optional=True, about="those taken back since included"),
         "ttl": Expiry(),
     },
+)
+
+HOT_DEALS = Entity(
+    type="HotDeals",
+    about="the hot deals, the hottest first, as a worker ranked them last",
+    key=At(keys.hot_deals),
+    shape={
+        "deals": ListOf(
+            Map(
+                {
+                    "id": Ulid(),
+                    "brand": Slug(),
+                    "category": Text(one_of=tuple(CATEGORIES)),
+                    "likes": Whole(),
+                    "expires_at": Time(optional=True),
+                }
+            ),
+            most=MOST_HOT,
+        ),
+        "at": Time(),
+    },
+    is_passing=True,
 )

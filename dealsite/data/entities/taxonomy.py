@@ -144,6 +144,14 @@ def brands_of_its_letter(item: Item) -> str:
     return f"{', '.join(odd)} cannot be listed under {letter}." if odd else ""
 
 
+DEAL_COUNTS = Entity(
+    type="DealCounts",
+    about="how many like a deal; none before the first",
+    key=At(keys.deal_counts, deal="deal"),
+    shape={"deal": Ulid(refers="Deal or Trash"), "likes": Whole(counts="DealLike")},
+)
+
+
 BRAND_LETTER = Entity(
     type="BrandLetter",
     about="the names of the brands that begin with a letter, an attribute each: `brand:slug`; and the brands that "
@@ -223,7 +231,7 @@ def is_muted_for_lists(item: Item) -> str:
 
 
 def relation(target: str, verb: str, key: Callable[..., keys.Key]) -> Entity:
-    """Declare the likes or watches of brands or categories."""
+    """Declare the likes or watches of brands, categories or deals; the slug of a deal is its id."""
     can_be_muted: Shape = {
         "muted": Flag(optional=True, about="no messages are sent for it"),
         "card": Map({"muted": Flag()}, optional=True, about="what lists show of it"),
@@ -235,7 +243,7 @@ def relation(target: str, verb: str, key: Callable[..., keys.Key]) -> Entity:
         key=At(key, slug="slug", username="username"),
         rows=[At(rows, slug="slug", username="username")],
         shape={
-            "slug": Slug(refers=target),
+            "slug": Ulid(refers="Deal or Trash") if target == "Deal" else Slug(refers=target),
             "username": Username(refers="User", personal=True),
             "created_at": Time(),
             **(can_be_muted if verb == "Watch" else {}),
@@ -248,3 +256,4 @@ BRAND_LIKE = relation("Brand", "Like", keys.brand_like)
 CATEGORY_LIKE = relation("Category", "Like", keys.category_like)
 BRAND_WATCH = relation("Brand", "Watch", keys.brand_watch)
 CATEGORY_WATCH = relation("Category", "Watch", keys.category_watch)
+DEAL_LIKE = relation("Deal", "Like", keys.deal_like)

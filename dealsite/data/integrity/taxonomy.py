@@ -9,7 +9,7 @@ from dealsite.data import keys
 from dealsite.data.catalogue import buckets
 from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE, alias_write, aliases, name_write
 from dealsite.data.catalogue.relations import RELATIONS
-from dealsite.data.entities.taxonomy import listed_in
+from dealsite.data.entities.taxonomy import DEAL_COUNTS, listed_in
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,
@@ -142,7 +142,7 @@ def _stray_name(letter: str, slug: str, *checks: Check) -> Problem:
 
 
 class Counts:
-    """Counts all deals anew; memory grows with brands, months and days, not with deals."""
+    """Counts all deals anew; memory grows with brands, months, days and liked deals, not with deals."""
 
     takes_part = frozenset({"Deal", *RELATED})
 
@@ -173,7 +173,7 @@ class Counts:
                     self.relations[username, relation.count_key(item["slug"]), relation.counter] += 1
             case "User":
                 self.users.add(item["username"])
-            case "BrandCounts" | "CategoryCounts":
+            case "BrandCounts" | "CategoryCounts" | "DealCounts":
                 self.counters[key_of(item)] = item
             case "DayCount":
                 self.day_counts[date.fromisoformat(item["SK"].removeprefix("DAY#"))] = item
@@ -203,12 +203,22 @@ class Counts:
                 there = Check(key=entity, when=(exists(),))
                 repairs = (Put(key=key, item=counts, when=(absent(),)), there)
                 yield Problem(entity, "Its counters are missing.", repairs)
+        for key, counted in self.deals.items():
+            if key[0].startswith("DEAL#") and key not in self.counters:
+                counts = DEAL_COUNTS.item({"deal": key[0].partition("#")[2], **counted})
+                yield Problem(
+                    key, "Its likes are not counted.", (Put(key=key, item=counts, when=(absent(),)),)
+                )
         yield from self._day_problems()
         for year in sorted({day.year for day in self.days} | self.listed.keys()):
             yield from self._list_problems(year)
         yield from self._year_problems()
 
     def _counter_problems(self, key: keys.Key, item: Item) -> Iterator[Problem]:
+        if item["type"] == "DealCounts":
+            if wrong := differences(item, {"likes": self.deals[key]["likes"]}):
+                yield differing("{} is {}, counted {}", item, wrong)
+            return
         entity = COUNTED[item["type"]](key[0].partition("#")[2])
         if entity not in self.entities:
             if self.deals[key]["deals"]:  # it is its brand or category that is lost

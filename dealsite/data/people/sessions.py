@@ -17,8 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.categories import Kind
-from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.relations import RelationState, Target
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.people import LONGEST_SESSION, SESSION, USER_AGENT_CHARACTERS
 from dealsite.data.people import mails
@@ -81,11 +80,11 @@ def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | No
     return _read(username, key, table.batch_get(_read_keys(username, key)), now)
 
 
-@access_pattern("who is signed in, and how they stand to a brand or category", "1 batch get")
+@access_pattern("who is signed in, and how they stand to a deal, brand or category", "1 batch get")
 def read_with_relation_state(
-    username: str, key: str, *, target: Kind, slug: str, now: datetime
+    username: str, key: str, *, target: Target, slug: str, now: datetime
 ) -> tuple[Session, User, RelationState] | None:
-    """As `read`, and how the user stands to a brand or category."""
+    """As `read`, and how the user stands to a deal, brand or category."""
     also = relations.relation_state_keys(username, target, slug)
     items = table.batch_get([*_read_keys(username, key), *also])
     found = _read(username, key, items, now)

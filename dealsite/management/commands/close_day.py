@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.data.catalogue import clicks
+from dealsite.data.catalogue import activity
 from dealsite.data.commerce.payment import day_closing
 from dealsite.data.jobs.command_runs import CLOSE_DAY
 from dealsite.data.table.errors import DataError
@@ -53,7 +53,7 @@ class Command(SiteCommand):
                     lambda shard: day_closing.close_shard(last, shard, advance=count), shards
                 ):
                     progress.advance()
-                clicks.close_day(last)
+                activity.close_day(last)
         except DataError as error:
             said = f"{error} {moved:,} payments were moved; run this again to go on."
             raise CommandError(said) from None

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import brands, clicks, deals, featured
+from dealsite.data.catalogue import activity, brands, deals, featured
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, LINK, NOW, make_brand, make_deal
@@ -328,6 +328,6 @@ def test_the_last_piece_shows_in_the_list(editor):
 def test_the_page_says_how_many_went_to_its_shop(editor, calls):
     deal = make_deal(link=LINK)
     for days, visitors in ((0, {"0001", "0002"}), (29, {"0001"}), (30, {"0001"})):
-        clicks.count(deal.id, NOW.date() - timedelta(days=days), visitors)
+        activity.count(deal.id, NOW.date() - timedelta(days=days), visitors)
     assert "Clicks to shop.example: 2 today (UTC), 3 in 30 days" in editor.get(address(deal)).content.decode()
     assert sorted(calls(lambda: editor.get(address(deal)))) == ["BatchGetItem", "GetItem", "Query"]

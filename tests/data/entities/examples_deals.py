@@ -118,6 +118,23 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "day": "2025-11-22",
         "visitors": {"00ab", "fe01"},
         "clicks": 2,
+        "orders": 1,
+        "likes": 3,
         "ttl": 1_798_848_000,
+    },
+    "HotDeals": {
+        "PK": "FRONTPAGE",
+        "SK": "HOT",
+        "type": "HotDeals",
+        "deals": [
+            {
+                "id": DEAL,
+                "brand": "nordlicht",
+                "category": "peripherals-networking",
+                "likes": 3,
+                "expires_at": ENDS,
+            }
+        ],
+        "at": LATER,
     },
 }

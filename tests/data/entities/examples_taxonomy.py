@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.data.entities.examples_deals import EDIT, LATER, PICTURE, PUBLISHED
+from tests.data.entities.examples_deals import DEAL, EDIT, LATER, PICTURE, PUBLISHED
 from tests.data.entities.examples_featured import FEATURED
 
 TEXTS: dict[str, Any] = {
@@ -82,6 +82,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "BrandLike": _relation("Like", "Brand", "nordlicht", "BRANDLIKE#nordlicht#ada"),
     "BrandWatch": _relation("Watch", "Brand", "nordlicht", "BRANDWATCH#nordlicht", "USER#ada") | MUTED,
     "CategoryLike": _relation("Like", "Category", "toys-hobbies", "CATEGORYLIKE#toys-hobbies#ada"),
+    "DealLike": _relation("Like", "Deal", DEAL, f"DEALLIKE#{DEAL}", "USER#ada"),
+    "DealCounts": {
+        "PK": f"DEAL#{DEAL}",
+        "SK": "COUNTS",
+        "type": "DealCounts",
+        "deal": DEAL,
+        "likes": 3,
+    },
     "CategoryWatch": _relation("Watch", "Category", "toys-hobbies", "CATEGORYWATCH#toys-hobbies", "USER#ada")
     | MUTED,
 }

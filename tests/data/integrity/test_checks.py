@@ -261,6 +261,12 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     "a brand's watches": (change(NORDLICHT, watches=0), NORDLICHT, "watches is 0, counted 1"),
     "a category's likes": (change(TOYS, likes=0), TOYS, "likes is 0, counted 1"),
     "a category's watches": (change(TOYS, watches=4), TOYS, "watches is 4, counted 1"),
+    "a deal's likes": (
+        change(keys.deal_counts(LIVE), likes=2),
+        keys.deal_counts(LIVE),
+        "likes is 2, counted 1",
+    ),
+    "a deal's likes lost": (lose(keys.deal_counts(LIVE)), keys.deal_counts(LIVE), "likes are not counted"),
     "a like that its user does not see": (
         lose(keys.brand_like("nordlicht", "ann"), "GSI2PK", "GSI2SK"),
         keys.brand_like("nordlicht", "ann"),

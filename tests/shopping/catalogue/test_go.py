@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import clicks as stored
+from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.deal import deleting
 from dealsite.data.table.errors import Unavailable
-from dealsite.web import clicks
 from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -17,18 +16,13 @@ SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605
 GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
 
-@pytest.fixture(autouse=True)
-def nothing_noted(monkeypatch):
-    monkeypatch.setattr(clicks, "_noted", {})
-
-
 def go(deal, agent=FIREFOX, **more):
     return Client().get(f"/go/{deal.id}/", headers={"User-Agent": agent, **more.pop("headers", {})}, **more)
 
 
 def counted(deal) -> int:
-    clicks.flush()
-    return sum(stored.of_deal(deal.id, since=NOW.date()).values())
+    activity.flush()
+    return sum(day.clicks for day in activity.of_deal(deal.id, since=NOW.date()).values())
 
 
 def test_the_way_leads_to_the_shop_and_is_kept_by_nobody():
@@ -98,21 +92,21 @@ def test_who_asks_for_the_head_only_is_not_counted():
 
 
 def test_what_cannot_be_counted_now_is_counted_later(monkeypatch):
-    deal, real = make_deal(link=LINK), stored.count
+    deal, real = make_deal(link=LINK), activity.count
 
     def away(*_):
         raise Unavailable()
 
-    monkeypatch.setattr(stored, "count", away)
+    monkeypatch.setattr(activity, "count", away)
     go(deal)
     with pytest.raises(Unavailable):
-        clicks.flush()
-    monkeypatch.setattr(stored, "count", real)
+        activity.flush()
+    monkeypatch.setattr(activity, "count", real)
     assert counted(deal) == 1
 
 
 def test_a_flood_is_noted_up_to_a_bound(monkeypatch):
-    monkeypatch.setattr(clicks, "MOST", 3)
+    monkeypatch.setattr(activity, "MOST", 3)
     deal = make_deal(link=LINK)
     for number in range(9):
         go(deal, REMOTE_ADDR=f"203.0.113.{number}")
@@ -122,6 +116,6 @@ def test_a_flood_is_noted_up_to_a_bound(monkeypatch):
 def test_no_address_is_in_what_is_noted():
     deal = make_deal(link=LINK)
     go(deal, REMOTE_ADDR="203.0.113.7")
-    ((place, visitors),) = clicks._noted.items()
+    ((place, noted),) = activity._noted.items()
     assert place == (deal.id, NOW.date())
-    assert {len(visitor) for visitor in visitors} == {4}
+    assert {len(visitor) for visitor in noted.visitors} == {4}

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from dealsite.data.catalogue import categories, display_names, relations
+from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import users
 from dealsite.data.people.users import User
@@ -16,7 +17,7 @@ from dealsite.worker import accounts
 from shopping.my import interests
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
-from tests.builders import NOW, make_brand
+from tests.builders import EDITOR, NOW, make_brand, make_deal
 from tests.people import calls, make_user
 
 CATEGORY = "toys-hobbies"
@@ -64,6 +65,24 @@ def test_what_i_like_and_watch_is_listed_by_name_and_undone_there(signed_in: Cli
     assert rows(signed_in, page) == []
     other = "watching" if page == "likes" else "likes"
     assert len(rows(signed_in, other)) == 3
+
+
+def test_deals_that_i_like_are_listed_newest_first_but_for_those_that_are_gone(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(interests, "MOST_AT_ONCE", 3)
+    older, gone, newer, newest = (make_deal(title=title) for title in ("Zebra", "Gone", "Ape", "Bee"))
+    for deal in (older, gone, newer, newest):
+        relations.add(relations.DEAL_LIKE, deal.id, username="ada", now=NOW)
+    relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=NOW)
+    deleting.delete(gone, by=EDITOR, now=NOW)
+    answer = signed_in.get("/account/likes/")
+    assert [row["name"] for row in answer.context["rows"]] == ["Nordlicht", "Bee", "Ape"]
+    assert calls(answer) == ["BatchGetItem", "Query", "BatchGetItem"]
+    html = answer.content.decode()
+    assert f'href="/deals/{newest.id}/bee/"' in html
+    assert f'action="/unlike/{newest.id}/"' in html
+    assert "€79.90" in html
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import sessions
 from dealsite.data.people.users import User
 from dealsite.web import page_cache
-from tests.builders import NOW, make_brand, make_category
+from tests.builders import NOW, make_brand, make_category, make_deal
 from tests.people import calls, make_user, signed_in
 from tests.races import at_once
 
@@ -116,7 +116,10 @@ def test_a_like_can_lead_back_to_another_page_of_this_site_only(browser: Client)
 
 
 @each_verb
-@pytest.mark.parametrize("place", ["/brands/nobody/", "/brands/a%23b/", "/categories/nothing/"])
+@pytest.mark.parametrize(
+    "place",
+    ["/brands/nobody/", "/brands/a%23b/", "/categories/nothing/"],
+)
 def test_what_does_not_exist_cannot_be_liked_or_watched(browser: Client, place: str, verb: str):
     assert browser.post(f"{place}{verb}/").status_code == 404
     assert relations.likes_of("ada") == relations.watched_by("ada") == []
@@ -138,6 +141,27 @@ def test_many_clicks_at_once_count_once(ada: User):
     )
     assert [answer.status_code for answer in answers] == [302] * 8
     assert relation_state("brand") == (True, False, 1, 0)
+
+
+def test_a_deal_is_liked_on_its_page_and_has_nothing_to_watch(browser: Client):
+    deal = make_deal()
+    address = f"/deals/{deal.id}/{deal.card.slug}/"
+    visitor = f'href="/account/sign-in/?next={address.replace("/", "%2F")}&amp;then=like_deal:{deal.id}"'
+    assert visitor in Client().get(address).content.decode()
+    for headers, liked in (({}, ("true", "1")), (HTMX, ("false", "0"))):
+        verb = "unlike" if headers else "like"
+        for _ in range(2):
+            answer = browser.post(f"/{verb}/{deal.id}/", {"next": address}, headers=headers)
+            assert calls(answer) == ["BatchGetItem", "TransactWriteItems"]
+        page = browser.get(address)
+        assert calls(page) == ["BatchGetItem", "BatchGetItem", "Query"]
+        html = page.content.decode()
+        assert f'relation-count">{liked[1]}<' in html
+        assert f'aria-pressed="{liked[0]}"' in html
+        assert 'id="watch-button"' not in html
+    assert json.loads(answer["HX-Trigger"])["announce"]["text"] == "You no longer like this deal."
+    assert browser.post(f"/like/{deal.id}/")["Location"] == f"/deals/{deal.id}/"
+    assert browser.post("/like/01M7YZMHG00000000000000001/").status_code == 404
 
 
 # Who is not signed in

@@ -13,14 +13,15 @@ from dealsite.data.people.users import User
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
-from tests.builders import NOW, make_brand, make_category
+from tests.builders import HOUR, NOW, make_brand, make_category, make_deal, make_id
 
-CATEGORY = "toys-hobbies"
+CATEGORY, DEAL = "toys-hobbies", make_id(NOW - HOUR, 1)
 WISHES = {
     "like_brand:nordlicht": "You like Nordlicht now.",
     "watch_brand:nordlicht": "You watch Nordlicht now.",
     f"like_category:{CATEGORY}": "You like Toys &amp; Hobbies now.",
     f"watch_category:{CATEGORY}": "You watch Toys &amp; Hobbies now.",
+    f"like_deal:{DEAL}": "You like this deal now.",
 }
 NO_WISHES = [
     "",
@@ -32,6 +33,8 @@ NO_WISHES = [
     "like_brand:nordlicht\n",
     "like_brand:" + "x" * 201,
     "like_category:nordlicht",
+    "like_deal:nordlicht",
+    f"watch_deal:{DEAL}",
     "unlike_brand:nordlicht",
     "delete_account:ada",
     "LIKE_BRAND:nordlicht",
@@ -45,6 +48,7 @@ NO_WISHES = [
 def _targets(whole_table: None) -> None:
     make_brand("Nordlicht")
     make_category(CATEGORY)
+    make_deal(deal_id=DEAL)
 
 
 def done(username: str = "ada") -> set[str]:

@@ -7,12 +7,13 @@ are bought at once and their cards find no room, a job of the same transaction m
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.deal.stock import mark_within, with_offers
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import carts, orders
@@ -120,6 +121,8 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
             fixed = _order_writes(order, payments, head, lines, now)
             offers = _offers_read(lines, deals, len(merge(fixed)), now)
             raise
+        for line in lines:
+            activity.note(line.deal, now.astimezone(UTC).date(), orders=1)
         return order
 
     return table.retrying(attempt)
