@@ -95,7 +95,7 @@ def test_a_part_of_a_page_is_in_the_language_of_its_page_and_asks_nobody():
     browser = german()
     htmx = {"HX-Request": "true", "Page-Language": "de"}
     answer = browser.get("/brands/nordlicht/", headers=htmx)
-    assert "Hier gibt es noch keine Deals" in page(answer)
+    assert "Gerade läuft hier kein Deal" in page(answer)
     assert calls(answer).count("BatchGetItem") == 1  # of the brand, and none of a user
     assert "Page-Language" in page(browser.get("/"))
 

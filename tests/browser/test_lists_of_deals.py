@@ -6,11 +6,20 @@ from collections.abc import Callable
 
 import pytest
 from django.template.loader import render_to_string
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.content import MINUTE, now_deal
+from tests.browser.content import MINUTE, feature, now_deal
 from tests.browser.troubles import Troubles
+from tests.builders import DAY
 
+LATER = timezone.now() + 20 * DAY
+# How far things moved while the page came, as browsers count it (CLS).
+MOVES = """
+window.moved = 0;
+new PerformanceObserver((list) => { for (const one of list.getEntries()) window.moved += one.value; })
+  .observe({ type: "layout-shift", buffered: true });
+"""
 pytestmark = pytest.mark.usefixtures("site")
 Window = Callable[..., Page]
 # Not Playwright's own way, which asks for a frame: Chromium now and then draws none for a window.
@@ -36,6 +45,25 @@ def scroll_down(page: Page, until: int) -> None:
         shown_now = min(shown_now + 25, until)
         page.evaluate("scrollTo(0, document.body.scrollHeight)")
         expect(page.locator("#deal-list > li")).to_have_count(shown_now)
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 900, 14), (390, 844, 5)])
+def test_the_first_screen_is_full_of_prices_and_nothing_moves_in_it(
+    window: Window, width: int, height: int, most: int
+):
+    deals = [now_deal(title=f"Lamp number {n}, with a shade", expires_at=LATER) for n in range(20)]
+    feature("front", deals[:5])
+    page = window()
+    page.set_viewport_size({"width": width, "height": height})
+    page.add_init_script(MOVES)
+    page.goto("/")
+    prices = page.locator(".price-now").evaluate_all(
+        """all => all.map(one => one.getBoundingClientRect())
+            .filter(({ right, bottom }) => right <= innerWidth && bottom <= innerHeight).length"""
+    )
+    assert prices >= most
+    assert page.evaluate("window.moved") < 0.02
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_scrolling_brings_the_next_pages_and_says_so(window: Window):

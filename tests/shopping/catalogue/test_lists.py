@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import re
 from datetime import timedelta
 from decimal import Decimal
@@ -10,8 +12,10 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from dealsite.data.catalogue.cards import Picture
+from dealsite.pictures import renditions
 from dealsite.search.counts import FEW
-from tests.builders import DAY, HOUR, NOW, STATED, make_brand, make_deal
+from tests.builders import DAY, HOUR, LINK, NOW, STATED, make_brand, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
 LISTS = ["/", "/brands/nordlicht/", "/categories/peripherals-networking/"]
@@ -213,6 +217,19 @@ def test_a_list_is_shown_as_cards_or_lines_as_its_visitor_chose(client: Client):
     for wrong in ("", "x", "list.x"):
         client.get("/", {"look": wrong})
         assert "offers-list" in client.get("/").content.decode(), wrong
+
+
+def test_the_front_page_is_less_than_ten_kilobytes(client: Client, feature, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(renditions, "are_made", lambda _name: True)
+    words = hashlib.sha256(b"").hexdigest()
+    deals = []
+    for n in range(25):
+        words = hashlib.sha256(words.encode()).hexdigest()
+        picture = Picture(f"pictures/{words[:2]}/{words[:32]}", 1200, 900, f"A {words[32:40]} on a desk")
+        title = f"{words[40:48].title()} {words[48:54]} lamp, with a shade, {n} cm"
+        deals.append(make_deal(title=title, picture=picture, link=LINK, expires_at=NOW + (n + 1) * DAY))
+    feature("front", deals[:12])
+    assert len(gzip.compress(client.get("/").content)) < 10_000
 
 
 @pytest.mark.parametrize("path", LISTS)
