@@ -44,15 +44,14 @@ def build_sprite() -> None:
 
 
 def symbol(name: str) -> str:
-    """One icon as a <symbol>, drawn in the colour of the text around it."""
+    """One icon as a <symbol>; the class `icon` says how it is drawn."""
     try:
         picture = (MODULES / "lucide-static" / "icons" / f"{name}.svg").read_text("utf-8")
     except FileNotFoundError:
         raise AssetError(f"static/icons.txt names {name!r}, and Lucide has no such icon.") from None
     inner = picture.partition("<svg")[2].partition(">")[2].rpartition("</svg>")[0]
     shapes = " ".join(inner.split())
-    drawn = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round"'
-    return f'<symbol id="{name}" viewBox="0 0 24 24" {drawn}>{shapes}</symbol>'
+    return f'<symbol id="{name}" viewBox="0 0 24 24">{shapes}</symbol>'
 
 
 def css_command(sheet: str, *, watch: bool = False) -> tuple[list[str], dict[str, str]]:

@@ -11,7 +11,7 @@ from datetime import datetime, time, timedelta, tzinfo
 
 from dealsite.data.catalogue import attention
 from dealsite.data.catalogue.attention import AttentionData
-from dealsite.data.catalogue.cards import ENDING_SOON, DealCard
+from dealsite.data.catalogue.cards import ENDING_SOON, OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.editing.links import LinkCheck
@@ -19,8 +19,6 @@ from dealsite.data.entities.deals import HERE
 from dealsite.search.documents import ALT, DRAFT, LINK, PICTURE, STOCK, USE, StoredDocument
 from dealsite.search.finding import SearchHit
 from dealsite.search.question import Question
-
-OVER = ("expired", "sold_out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.prices import Price
@@ -34,7 +34,7 @@ def deal_context(
         "card": card,
         "state": state,
         "left": time_left(card.expires_at, now) if card.expires_at else "",
-        "over": state in ("expired", "sold_out"),
+        "over": state in OVER,
         "now": now,
         "link": content.link if content.sold != HERE else "",
         "sold": content.sold,

@@ -70,7 +70,7 @@ def with_look(view: View) -> View:
 
 
 @page(
-    "1 batch get + 1 query or 2 batch gets + 1 query or 1 batch get",
+    "1 batch get + 1 query or 2 batch gets + 1 query or 2 batch gets",
     at=("", "?after={live.id}", "?tab=ending", "?tab=hot"),
 )
 @require_safe
@@ -127,7 +127,10 @@ def brands(request: SiteRequest) -> HttpResponse:
     return ending(response, [card for _, card in top if card])
 
 
-@page("1 batch get + 1 query or 2 batch gets + 1 get", at=("", "/brands/nobody/"))
+@page(
+    "1 batch get + 1 query or 2 batch gets + 1 query or 2 batch gets + 1 get",
+    at=("", "?tab=ending", "?tab=hot", "/brands/nobody/"),
+)
 @require_safe
 @for_visitors
 @with_look
@@ -162,7 +165,10 @@ def to_brand_named(url_name: str, slug: str) -> HttpResponse:
     return redirect(url_name, found.slug, permanent=True)
 
 
-@page("1 batch get + 1 query", at=("", "/categories/toys-hobbies/"))
+@page(
+    "1 batch get + 1 query or 2 batch gets + 1 query or 2 batch gets",
+    at=("", "?tab=ending", "?tab=hot", "/categories/toys-hobbies/"),
+)
 @require_safe
 @for_visitors
 @with_look

@@ -12,7 +12,7 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from dealsite.data.catalogue import hot
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import OVER, DealCard
 from dealsite.data.commerce.carts import LineView
 from dealsite.data.table.ids import new_ulid
 from dealsite.pictures import renditions
@@ -67,7 +67,7 @@ def _rendered(
 @register.filter
 def is_over(state: str) -> bool:
     """Whether the deal can no longer be had."""
-    return state in ("expired", "sold_out")
+    return state in OVER
 
 
 @register.filter

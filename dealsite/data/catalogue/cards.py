@@ -20,6 +20,7 @@ from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Update, equals, present
 
 ENDING_SOON = timedelta(hours=48)
+OVER = ("expired", "sold_out")  # states of what can no longer be had
 LOOKED_BACK = timedelta(days=30)  # for the lowest price before a reduction
 LEAST_PERCENT = 5  # less off is no reduction to speak of
 CENTRE = 50  # percent: where the focal point of a picture is until somebody chooses another
