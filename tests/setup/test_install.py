@@ -180,9 +180,12 @@ def test_a_working_environment_is_left_alone_and_a_broken_one_is_made_anew(tmp_p
 
 def test_an_icon_is_drawn_in_the_colour_of_its_text():
     heart = assets.symbol("heart")
-    assert heart.startswith('<symbol id="heart" viewBox="0 0 24 24" fill="none" stroke="currentColor"')
+    assert heart.startswith('<symbol id="heart" viewBox="0 0 24 24"><path d="')
     assert heart.endswith("/></symbol>")
     assert "<svg" not in heart
+    assert not re.search("fill|stroke", heart)  # or no class could say how
+    themes = (ROOT / "static" / "css" / "themes.css").read_text("utf-8")
+    assert re.search(r"\.icon \{[^}]*fill: none;\s+stroke: currentColor;", themes)
 
 
 def test_an_icon_that_does_not_exist_is_an_error():
