@@ -29,7 +29,7 @@ from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES
 from dealsite.data.entities.commerce import PLACED, SHIPPED
-from dealsite.data.names import normalise_username
+from dealsite.data.names import is_username, normalise_username
 from dealsite.data.people import users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
@@ -227,7 +227,7 @@ def _username(text: str) -> str:
 @require_safe
 def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
     """One page of a user's orders, newest first, all or of a status."""
-    if _username(username) != username:
+    if not is_username(username):
         raise NotFound(_("There is no such user."))
     status = request.GET.get("status", "").upper()
     if status and status not in STATUSES:
@@ -267,7 +267,7 @@ def read_refs(texts: Sequence[str]) -> list[OrderRef]:
     refs = []
     for text in dict.fromkeys(texts):
         username, _slash, order_id = text.partition("/")
-        if _username(username) != username or not username or not is_ulid(order_id):
+        if not is_username(username) or not is_ulid(order_id):
             raise Invalid(_("This form is damaged. Load the page again."))
         refs.append(OrderRef(username, order_id))
     if len(refs) > PAGE_SIZE:
@@ -294,8 +294,6 @@ def none_chosen(request: EditorRequest) -> HttpResponse:
 @require_safe
 def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """One order: what was bought, where it goes, how it is paid, what happened to it, and its mails."""
-    if _username(username) != username:
-        raise NotFound(_("There is no such order."))
     stored = orders.get(username, order_id)
     (stored, lines, incomplete), paid, shopper, entries = together(
         partial(orders.found_lines, stored),

@@ -149,10 +149,15 @@ def is_slug(text: str) -> bool:
     return bool(slug) and slug == VARIATIONS.sub("", text)
 
 
+def is_username(text: str) -> bool:
+    """Tell whether a text is the user name that somebody may have, as it is stored."""
+    return bool(USERNAME_PATTERN.fullmatch(text))
+
+
 def normalise_username(text: str) -> str:
     """Return the lower-case user name, or raise Invalid: 3 to 30 of a-z, 0-9, `_`, `.`, `-`."""
     username = unicodedata.normalize("NFKC", text).strip().casefold()
-    if not USERNAME_PATTERN.fullmatch(username):
+    if not is_username(username):
         raise Invalid(
             username=gettext_lazy(
                 "A user name has 3 to 30 letters (a to z), digits, dots, dashes or underscores, "

@@ -104,7 +104,6 @@ def test_the_list_is_worked_off_by_keys_alone(editor_window, some):
     title = rows.nth(1).locator(".thing-title").inner_text()
     page.keyboard.press("#")
     expect(said(page, "is in the trash")).to_be_visible()
-    page.wait_for_load_state()  # keys are heard from then on
     expect(
         page.locator(".thing-title", has_text=title).and_(page.get_by_text(title, exact=True))
     ).to_have_count(0)

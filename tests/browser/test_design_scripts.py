@@ -24,7 +24,7 @@ def test_the_first_key_leads_past_the_menu(window: Window):
     expect(page.get_by_role("link", name="Skip to the main content")).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("navigation", name="Categories").get_by_role("link").first).to_be_focused()
+    expect(page.locator("main :focus")).to_have_count(1)
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -32,11 +32,14 @@ def test_the_theme_follows_the_system_until_chosen_and_is_remembered(window: Win
     page = window(color_scheme="light")
     page.goto("/")
     light = page.evaluate(BACKGROUND)
+    menu = page.locator("summary", has_text="Menu")
+    menu.click()
     page.get_by_role("button", name="Dark theme").click()
     dark = page.evaluate(BACKGROUND)
     assert dark != light
     page.goto("/brands/")
     assert page.evaluate(BACKGROUND) == dark
+    menu.click()
     toggle = page.get_by_role("button", name="Dark theme")
     expect(toggle).to_have_attribute("aria-pressed", "true")
     toggle.click()

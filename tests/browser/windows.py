@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,24 @@ SILENCE = """() => {
   }
   sessionStorage.clear();
 }"""
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 EMPTY = (
     "/robots.txt"  # of the site: a page of somewhere else would end the process that shows the site's pages
 )
+
+
+def press_when_shown(page: Page) -> None:
+    """Let keys wait until their page has run its scripts and is painted: Chromium drops those that come before."""
+    keyboard = page.keyboard
+    press = keyboard.press
+
+    def wait_and_press(key: str, **options: float) -> None:
+        page.wait_for_load_state()
+        with suppress(Error):  # another page comes just now
+            page.evaluate(PAINTED)
+        press(key, **options)
+
+    keyboard.press = wait_and_press  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,8 @@ class Windows:
         )
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
+        if script:
+            press_when_shown(page)
         return Window(context, page, context.new_cdp_session(page) if kept else None, script)
 
     def put_back(self, window: Window) -> None:

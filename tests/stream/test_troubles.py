@@ -292,8 +292,9 @@ def test_a_consumer_tells_how_it_is_doing(tmp_path, stream, consuming):
     assert lag(copy.folder, now=NOW + timedelta(seconds=5)) == 5.0
     copy.poison, copy.fails_with = frozenset({"K#1"}), Unavailable
     write(stream, 1)
-    until(lambda: status(copy.folder).state == "failing")
-    assert status(copy.folder).reason == "It has no price."
+    until(  # the next try says "following" again, for a moment
+        lambda: (found := status(copy.folder)).state == "failing" and found.reason == "It has no price."
+    )
     assert lag(copy.folder, now=NOW + timedelta(seconds=60)) == 60.0  # from when it last followed
 
 

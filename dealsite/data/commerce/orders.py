@@ -19,7 +19,7 @@ from dealsite.data import keys, table
 from dealsite.data.commerce.carts import Line, line_from_item, user_cart
 from dealsite.data.commerce.order.order_record import Address, Order, OrderCard, order_from_item
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
-from dealsite.data.names import normalise_username
+from dealsite.data.names import is_username, normalise_username
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.profiles import from_item as profile_from_item
 from dealsite.data.table import paging
@@ -53,7 +53,8 @@ class OrdersPage:
 @access_pattern("one order of a user", "1 get")
 def get(username: str, order_id: str) -> Order:
     """Return a user's order; NotFound."""
-    item = table.get(keys.order(username, order_id)) if is_ulid(order_id) else None
+    known = is_username(username) and is_ulid(order_id)
+    item = table.get(keys.order(username, order_id)) if known else None
     if item is None:
         raise NotFound(NO_ORDER)
     return order_from_item(item)

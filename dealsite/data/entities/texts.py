@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from dealsite.data.entities.attributes import Attribute, is_not
-from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, USERNAME_PATTERN, is_slug, is_web_link
+from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, is_slug, is_username, is_web_link
 from dealsite.data.table.ids import is_ulid
 
 UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
@@ -95,7 +95,7 @@ class Username(Text):
     def problem(self, value: Any) -> str:
         if value in self.also:
             return ""
-        fits = type(value) is str and (USERNAME_PATTERN.fullmatch(value) if value else not self.least)
+        fits = type(value) is str and (is_username(value) if value else not self.least)
         return "" if fits else is_not(value, "a user name")
 
 

@@ -224,6 +224,9 @@ def test_a_status_or_id_that_there_is_not_is_refused():
         orders.carts_with(make_id(), "BOUGHT")
     with pytest.raises(errors.Invalid):
         orders.waiting("DELIVERED")
+    for username in ("", "Ann", "ann#", "\x00\u202e"):
+        with pytest.raises(errors.NotFound):
+            orders.get(username, make_id())
     for order_id in ("", "x", "ORDER#1"):
         with pytest.raises(errors.NotFound):
             orders.get("ann", order_id)
