@@ -1,5 +1,6 @@
 """How a deal is shown in a list and on its page, and how the lines of a cart are."""
 
+import re
 from datetime import datetime
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ from dealsite.pictures import renditions
 from dealsite.templatetags.design import money, time_left
 from shopping.cart.cart_forms import RemovedLine, WrongQuantity
 
+ROOM = re.compile(r"[ \n]+")  # what titles and amounts hold of other spaces stays
 register = template.Library()
 
 
@@ -61,7 +63,7 @@ def _rendered(
     context = {"card": card, "state": state, "left": left, "ago": ago, "in_strip": in_strip, "first": first}
     context |= {"lazy": lazy, "likes": likes}
     html = render_to_string("shopping/shared/_deal_card.html", context)
-    return SafeString(" ".join(html.split()))  # half of it is room between tags
+    return SafeString(ROOM.sub(" ", html))  # half of it is room between tags
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""What happens to a deal on a day: how many visitors go to its shop, nobody by name, how many order and like it.
+"""What happens to a deal on a day: how many visitors go to its shop, nobody by name, and how many order it.
 
 It is noted in memory, and counted in the table four times a minute (see `heartbeat`). Until the day is over, two bytes
 of a keyed hash stand for each visitor, the key another one each day: whoever comes again counts once on all machines,
@@ -22,10 +22,8 @@ from dealsite.data.table.ids import epoch_seconds
 from dealsite.data.table.writes import Update, equals, missing
 
 HASHES = 65_536
-KEPT, KEPT_OPEN = (
-    timedelta(days=400),
-    timedelta(days=7),
-)  # from the day on; hashes go even if nobody closes it
+KEPT = timedelta(days=400)  # from the day on
+KEPT_OPEN = timedelta(days=7)  # so long hashes stay where nobody closes the day
 STILL_OPEN = 3  # days that are closed together: a night may be missed
 MOST = 10_000  # that are noted; more than so many in a quarter of a minute are no visitors
 
@@ -39,25 +37,23 @@ class Day(NamedTuple):
 
 @dataclass(slots=True)
 class Noted:
-    """What is not in the table yet of a deal and a day: visitors' hashes, orders and new likes."""
+    """What is not in the table yet of a deal and a day: visitors' hashes and orders."""
 
     visitors: set[str] = field(default_factory=set)
     orders: int = 0
-    likes: int = 0
 
 
 _noted: dict[tuple[str, date], Noted] = {}
 _lock = threading.Lock()
 
 
-def note(deal_id: str, day: date, visitors: Collection[str] = (), orders: int = 0, likes: int = 0) -> None:
-    """Note what happened to a deal, until `flush` counts it."""
+def note(deal_id: str, day: date, visitors: Collection[str] = (), orders: int = 0) -> None:
+    """Note what happened to a deal, until `flush` counts it; neither of both: it was liked, and is active that day."""
     with _lock:
-        if sum(len(one.visitors) + one.orders + one.likes for one in _noted.values()) < MOST:
+        if sum(len(one.visitors) + one.orders for one in _noted.values()) < MOST:
             noted = _noted.setdefault((deal_id, day), Noted())
             noted.visitors.update(visitors)
             noted.orders += orders
-            noted.likes += likes
 
 
 def flush() -> None:
@@ -68,23 +64,23 @@ def flush() -> None:
         with _lock:
             noted = _noted.pop(place)
         try:
-            count(*place, noted.visitors, noted.orders, noted.likes)
+            count(*place, noted.visitors, noted.orders)
         except Conflict:
             continue  # the day is closed
         except Exception:
-            note(*place, noted.visitors, noted.orders, noted.likes)
+            note(*place, noted.visitors, noted.orders)
             raise
 
 
-@access_pattern("count clicks, orders and likes of a deal", "1 update")
-def count(deal_id: str, day: date, visitors: Collection[str] = (), orders: int = 0, likes: int = 0) -> None:
-    """Count visitors of a day (UTC), by their hashes in hexadecimal, orders and likes.
+@access_pattern("count clicks and orders of a deal", "1 update")
+def count(deal_id: str, day: date, visitors: Collection[str] = (), orders: int = 0) -> None:
+    """Count visitors of a day (UTC), by their hashes in hexadecimal, and orders; the deal is active that day.
 
     Who was counted that day is not again: visitors are harmless to repeat. VersionConflict once the day is closed.
     """
     values = ACTIVITY.item({"deal": deal_id, "day": day.isoformat(), "ttl": _end(day, KEPT_OPEN)})
     is_open, closed = (missing("clicks"),), VersionConflict()
-    seen = {"visitors": set(visitors), "orders": orders, "likes": likes}
+    seen = {"visitors": set(visitors), "orders": orders}
     added = {name: value for name, value in seen.items() if value}
     table.write(
         Update(key=keys.activity(deal_id, day), set=values, add=added, when=is_open, otherwise=closed)

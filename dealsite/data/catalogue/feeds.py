@@ -6,6 +6,7 @@ deal appears by itself.
 
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
+from functools import partial
 
 from django.utils.translation import gettext_lazy
 
@@ -144,9 +145,8 @@ def deals_of_day(day: date, *, now: datetime) -> Iterator[DealCard]:
 
 def _latest(source: Source, cursor: Cursor, now: datetime, live_only: bool) -> Page:
     """Return a page of published deals; what has expired or is sold out is left out of `live_only`."""
-    if not live_only:
-        return read(source.published(now), cursor)
-    return read(source.published(now), cursor, keep=lambda card: card.is_live(now), portion=ROWS_OF_LIVE)
+    keep = partial(DealCard.is_live, now=now) if live_only else None
+    return read(source.published(now), cursor, keep=keep, portion=ROWS_OF_LIVE)
 
 
 def _of_tab(

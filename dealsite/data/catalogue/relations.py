@@ -106,7 +106,7 @@ def add(relation: Relation, slug: str, username: str, *, now: datetime) -> bool:
     except AlreadySo:
         return False
     if relation.target == "deal":
-        activity.note(slug, now.astimezone(UTC).date(), likes=1)
+        activity.note(slug, now.astimezone(UTC).date())
     return True
 
 

@@ -171,7 +171,7 @@ PRICE = Entity(
 
 ACTIVITY = Entity(
     type="Clicks",
-    about="how many visitors went to the shop of a deal on a day, ordered and liked it; may outlive the deal",
+    about="how many visitors went to the shop of a deal on a day, and ordered it; may outlive the deal",
     key=At(keys.activity, deal="deal", day="day"),
     rows=[At(keys.active, deal="deal", day="day")],
     shape={
@@ -182,7 +182,6 @@ ACTIVITY = Entity(
         ),
         "clicks": Whole(optional=True, about="how many they were, once it is closed"),
         "orders": Whole(optional=True),
-        "likes": Whole(optional=True, about="those taken back since included"),
         "ttl": Expiry(),
     },
 )

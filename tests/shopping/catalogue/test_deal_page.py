@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from dealsite.data.catalogue.cards import Picture
 from shopping.templatetags.shopping import deal_card
@@ -81,6 +82,14 @@ def test_a_deal_has_the_buttons_of_its_kind_only(client: Client, content, shown)
     assert [words for words in ("Sold here", "shop.example") if words in card] == [
         "Sold here" if CART in shown else "shop.example"
     ]
+
+
+def test_a_card_keeps_the_spaces_that_belong_to_titles_and_amounts():
+    deal = make_deal(title="ソニー\u3000ヘッドホン", price=Decimal("1.99"))
+    with translation.override("de"):
+        card = str(deal_card(deal.card, NOW))
+    assert ">ソニー\u3000ヘッドホン</a>" in card
+    assert ",99</span>\xa0€" in card
 
 
 @pytest.mark.parametrize("address", ["/deals/{}/", "/deals/{}/another-title/"])
