@@ -41,7 +41,7 @@ from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
 from dealsite.data.editing import bulk, links, questions
 from dealsite.data.entities.commerce import SAVED
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import command_runs, exports, jobs, processes
+from dealsite.data.jobs import command_runs, exports, jobs, processes, site_switch
 from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.jobs.processes import DiskSpace, JobAtWork, Process
 from dealsite.data.people import messages, passkeys, two_factor, users
@@ -157,6 +157,7 @@ def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
     with override_settings(**options):
         table.reset()
         schema.create_table()
+        site_switch.of_process.keep(site_switch.SiteSwitch())  # a test before may have closed its site
         made = seed(table_name, media, search, var)
         index_table()
         table.reset()

@@ -186,7 +186,7 @@ FORMS: dict[str, Form] = {
     "add_to_cart": Form(of(offer="{ending}:79.90", token=TOKEN)),
     "change_quantity": Form(of(deal="{in_cart}", quantity="2")),
     "remove_from_cart": Form(of(line="{line}")),
-    "undo_removal": Form(of(offer="{edited}:79.90", quantity="2", token=TOKEN)),
+    "undo_removal": Form(of(offer="{removed}:79.90", quantity="2", token=TOKEN)),
     "save_for_later": Form(of(line="{line}")),
     "move_to_cart": Form(of(line="{saved_line}")),
     "merge_cart": Form(with_a_cart),
@@ -338,6 +338,7 @@ def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.DEAL_LIKE, content.id("ending"), username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
     fulfilment.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
+    more["removed"] = make_deal(title="Removed").id
     owner = carts.user_cart(SHOPPER)
     for deal in (more["edited"], content.id("ending")):
         changing.add(owner, CartAddition(deal, 1, new_ulid(NOW)), now=NOW)

@@ -20,7 +20,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.integrity import checks
 from dealsite.data.table.convert import Item
 from dealsite.settings import BASE_DIR
-from tests.builders import make_brand, make_deal
+from tests.builders import LINK, make_brand, make_deal
 from tests.people import NOW
 
 RELEASE = "b063b9868d24"  # 0.2.0, which noted no schema
@@ -70,7 +70,7 @@ def start(build: Path, name: str, shared: list[str], port: str, table_name: str,
 def shared(fresh_table: None) -> list[str]:
     """Deals that both builds edit."""
     make_brand()
-    return [make_deal(now=NOW).id for _ in range(3)]
+    return [make_deal(now=NOW, link=LINK, stock=100).id for _ in range(3)]
 
 
 def items() -> list[Item]:

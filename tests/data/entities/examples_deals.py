@@ -119,7 +119,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "visitors": {"00ab", "fe01"},
         "clicks": 2,
         "orders": 1,
-        "likes": 3,
         "ttl": 1_798_848_000,
     },
     "HotDeals": {
