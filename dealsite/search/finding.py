@@ -34,7 +34,7 @@ MOST_PAGES = 200  # further back nobody looks, and what one would have to count 
 MOST_BRANDS = 30
 ENOUGH = 5  # exact answers; with fewer, the words may be misspelt
 NEAR = 12
-RELATED = 4
+RELATED = 6
 REDUCTIONS = (10, 20, 30, 50)  # percent
 ORDERS: dict[str, tuple[str, Order]] = {
     "newest": ("newest", Order.Desc),
@@ -132,8 +132,12 @@ def find(
         return SearchPage(ready=False)
 
 
-def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealCard]:
-    """Return deals that can be had and are most like another: by its title's words, its brand and its category."""
+def related(
+    card: DealCard, *, now: datetime, size: int = RELATED, without: Sequence[DealCard] = ()
+) -> list[DealCard]:
+    """Return deals that can be had and are most like another: by its title's words, its brand and its category.
+
+    `without` are shown already."""
     searcher = reader.searcher()
     if searcher is None:
         return []
@@ -145,12 +149,13 @@ def related(card: DealCard, *, now: datetime, size: int = RELATED) -> list[DealC
     musts = [any_of(likes), *filters(Question(), now), live(now)]
     try:
         with reader.unreadable_if_it_fails():
-            found = searcher.search(both(*musts), limit=size + 1, count=False)
+            found = searcher.search(both(*musts), limit=size + 1 + len(without), count=False)
             cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
     except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
         return []
-    return [other for other in cards if other and other.id != card.id][:size]
+    known = {card.id, *(other.id for other in without)}
+    return [other for other in cards if other and other.id not in known][:size]
 
 
 def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:

@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue.cards import OVER, DealCard
+from dealsite.data.catalogue.cards import LOOKED_BACK, OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.prices import Price
+from dealsite.data.catalogue.prices import Price, of_seller
 from dealsite.data.entities.deals import HERE
 from dealsite.templatetags.design import money, time_left
 from dealsite.text import markdown
@@ -29,7 +29,7 @@ def deal_context(
 ) -> dict[str, Any]:
     """Return what `_deal.html` shows; `history` holds the prices since it was published, oldest first."""
     state = card.state(now)
-    history = history or [Price(card.live_at, card.price or Decimal(0))]
+    low = card.low if card.saving and state not in OVER else None
     return {
         "card": card,
         "state": state,
@@ -40,7 +40,7 @@ def deal_context(
         "sold": content.sold,
         "shop": content.shop or _("a shop"),
         "stock": content.stock,
-        "chart": price_chart(history, now),
+        "chart": price_chart(of_seller(history), low, now) if history else None,
         "category_name": category_names.names().get(card.category, card.category),
         "description": markdown.to_html(content.description),
     }
@@ -48,42 +48,58 @@ def deal_context(
 
 @dataclass(frozen=True)
 class Chart:
-    """What the page needs: `line` and `area` are paths, `words` say what is to be seen, rows are newest first."""
+    """What the page needs: `line` and `area` are paths, `words` say what is to be seen, rows are newest first.
+
+    Where the last price is a saving, `low` is what it compares with, drawn by `low_line`; `looked_back` is the area of
+    the 30 days before it.
+    """
 
     line: str
     area: str
+    low: Decimal | None
+    low_line: str
+    looked_back: str
     words: str
     highest: Decimal
     lowest: Decimal
     first: datetime
+    middle: datetime
     rows: list[Price]
 
     width, height = WIDTH, HEIGHT
 
 
-def price_chart(prices: Sequence[Price], now: datetime) -> Chart | None:
-    """Return the chart of a deal's prices, oldest first, up to now; None if there was one price only."""
-    amounts = [one.price for one in prices]
-    lowest, highest = min(amounts), max(amounts)
-    if lowest == highest:
+def price_chart(prices: Sequence[Price], low: Decimal | None, now: datetime) -> Chart | None:
+    """Return the chart of a seller's prices, oldest first, up to now; None if there was one price only.
+
+    `low` is the lowest price of the 30 days before the last one, if that is a saving.
+    """
+    if len(prices) == 1:
         return None
-    first = prices[0].since
+    amounts = [one.price for one in prices] + ([low] if low else [])
+    lowest, highest = min(amounts), max(amounts)
+    first, last = prices[0].since, prices[-1].since
     seconds = max((now - first).total_seconds(), 1.0)
-    steps = [
-        (
-            round((one.since - first).total_seconds() / seconds * WIDTH),
-            EDGE + round(float((highest - one.price) / (highest - lowest)) * (HEIGHT - 2 * EDGE)),
-        )
-        for one in prices
-    ]
+
+    def across(when: datetime) -> int:
+        return max(round((when - first).total_seconds() / seconds * WIDTH), 0)
+
+    def down(price: Decimal) -> int:
+        return EDGE + round(float((highest - price) / (highest - lowest)) * (HEIGHT - 2 * EDGE))
+
+    steps = [(across(one.since), down(one.price)) for one in prices]
     line = f"M0 {steps[0][1]}" + "".join(f"H{x}V{y}" for x, y in steps[1:]) + f"H{WIDTH}"
     return Chart(
         line=line,
         area=f"{line}V{HEIGHT}H0Z",
+        low=low,
+        low_line=f"M{across(last)} {down(low)}H{WIDTH}" if low else "",
+        looked_back=f"M{across(last - LOOKED_BACK)} 0H{across(last)}V{HEIGHT}H{across(last - LOOKED_BACK)}Z",
         words=_words(prices, lowest, highest),
         highest=highest,
         lowest=lowest,
         first=first,
+        middle=first + (now - first) / 2,
         rows=list(reversed(prices)),
     )
 

@@ -32,7 +32,8 @@ from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.search.counts import FEW, cheapest, live_deals, of_other_brands
-from dealsite.search.finding import related
+from dealsite.search.finding import find, related
+from dealsite.search.question import Question
 from dealsite.text import markdown
 from dealsite.web import clicks
 from dealsite.web.deal_page import deal_context
@@ -41,6 +42,7 @@ from dealsite.web.pages import page, part
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
 
 TOP_BRANDS = 4
+MORE = 4  # deals of its brand below a deal
 
 View = Callable[..., HttpResponse]
 TABS = {
@@ -209,9 +211,13 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     names = {"title": card.title, "brand_name": card.brand_name}
     summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % names
     address = absolute(deal_path(card))
-    others = related(card, now=now) if shown["over"] else []
+    of_brand = Question(brands=(card.brand,), state="live")
+    of_brand_too = [] if shown["over"] else find(of_brand, now=now, sort="newest", size=MORE + 1).cards
+    more = [other for other in of_brand_too if other.id != card.id][:MORE]
+    similar = related(card, now=now, without=more)
     context = shown | {
-        "related": others,
+        "more": more,
+        "similar": similar,
         "relation_state": of_user or RelationState("deal", card.id, found.likes),
         "summary": summary,
         "address": address,
@@ -223,7 +229,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
             ("", card.title),
         ],
     }
-    return ending(render(request, "shopping/catalogue/deal.html", context), [card, *others])
+    return ending(render(request, "shopping/catalogue/deal.html", context), [card, *more, *similar])
 
 
 @part("1 batch get", at="/go/{live.id}/")

@@ -28,21 +28,21 @@ register = template.Library()
 def deal_card(
     card: DealCard,
     now: datetime,
+    place: str = "",
     *,
-    in_strip: bool = False,
-    as_line: bool = False,
     first: bool = False,
     lazy: bool = True,
 ) -> SafeString:
-    """A deal in a list, or in the strip above it. Pictures in view load at once, the `first` before all.
+    """A deal in a list; its place is "strip" above the list, or "side" beside a page, or "line" of a list.
 
-    As a line it says when it was published, and leads to its shop at once.
+    Pictures in view load at once, the `first` before all. A line says when it was published, and leads to its shop
+    at once.
     """
-    ago = timesince(card.live_at, now, depth=1) if as_line else ""
+    ago = timesince(card.live_at, now, depth=1) if place == "line" else ""
     left = time_left(card.expires_at, now) if card.expires_at else ""
     likes = hot.likes(card.id)
     made = card.picture is not None and renditions.are_made(card.picture.name)
-    return _rendered(card, card.state(now), left, ago, likes, in_strip, first, lazy, made, get_language())
+    return _rendered(card, card.state(now), left, ago, likes, place, first, lazy, made, get_language())
 
 
 @lru_cache(maxsize=4096)
@@ -52,7 +52,7 @@ def _rendered(
     left: str,
     ago: str,
     likes: int,
-    in_strip: bool,
+    place: str,
     first: bool,
     lazy: bool,
     made: bool,
@@ -60,9 +60,10 @@ def _rendered(
 ) -> SafeString:
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
-    context = {"card": card, "state": state, "left": left, "ago": ago, "in_strip": in_strip, "first": first}
-    context |= {"lazy": lazy, "likes": likes}
-    html = render_to_string("shopping/shared/_deal_card.html", context)
+    context = {"card": card, "state": state, "left": left, "ago": ago, "first": first}
+    context |= {"lazy": lazy, "likes": likes, "in_strip": place == "strip"}
+    template = "_side_offer.html" if place == "side" else "_deal_card.html"
+    html = render_to_string(f"shopping/shared/{template}", context)
     return SafeString(ROOM.sub(" ", html))  # half of it is room between tags
 
 

@@ -24,6 +24,11 @@ def page_of(client: Client, deal: Deal) -> str:
     return client.get(f"/deals/{deal.id}/{deal.card.slug}/").content.decode()
 
 
+def chart_paths(page: str) -> list[str]:
+    (chart,) = re.findall(r"<svg[^>]*role=\"img\".*?</svg>", page, re.DOTALL)
+    return re.findall(r'<path d="(.*?)"', chart)
+
+
 def reprice(deal: Deal, price: str, was_price: str | None, days_ago: int) -> Deal:
     content = make_content(price=Decimal(price), was_price=Decimal(was_price) if was_price else None)
     brand = Brand("nordlicht", "Nordlicht")
@@ -97,15 +102,49 @@ def test_the_line_steps_where_prices_changed():
         Price(NOW - 3 * DAY, Decimal(50)),
         Price(NOW - 1 * DAY, Decimal(75)),
     ]
-    chart = price_chart(history, NOW)
+    chart = price_chart(history, None, NOW)
     assert chart is not None
     assert chart.line == "M0 6H150V114H450V60H600"
     assert chart.area == "M0 6H150V114H450V60H600V120H0Z"
-    assert price_chart(history[:1], NOW) is None
+    assert price_chart(history[:1], None, NOW) is None
+
+
+def test_the_chart_shades_the_30_days_and_draws_the_low_that_the_saving_compares_with(client: Client):
+    deal = reprice(make_deal(live_at=NOW - 80 * DAY), "99.00", None, 60)
+    deal = reprice(reprice(deal, "90.00", None, 30), "63.00", None, 20)
+    page = page_of(client, deal)
+    assert chart_paths(page) == [
+        "M225 0H450V120H225Z",  # from 50 to 20 days ago, of 80
+        "M450 33H600",  # 90.00, between 99.00 and 63.00
+        "M0 63H150V6H375V33H450V114H600V120H0Z",
+        "M0 63H150V6H375V33H450V114H600",
+    ]
+    said = " ".join(re.search(r"<figcaption.*?>(.*?)</figcaption>", page, re.DOTALL)[1].split())
+    assert said == (
+        "Prices here since 2 Sep 2026. Shaded: the 30 days before the reduction of 1 Nov 2026. "
+        "Dashed: their lowest price, €90.00, which the saving compares with."
+    )
+    page = page_of(client, reprice(deal, "95.00", None, 1))
+    assert len(chart_paths(page)) == 2
+    assert "Shaded" not in page
+
+
+def test_the_chart_draws_the_prices_of_who_sells_it_now(client: Client):
+    deal = reprice(make_deal(live_at=NOW - 40 * DAY), "99.00", None, 30)
+    brand = Brand("nordlicht", "Nordlicht")
+    for price, days_ago in (("80.00", 9), ("70.00", 4)):
+        content = make_content(price=Decimal(price), link="https://shop.example/")
+        deal = editing.edit(
+            deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY
+        )
+        page = page_of(client, deal)
+        assert ("Price history" in page) is (price == "70.00")
+    assert re.findall(r'<td class="tabular-nums">(.*?)</td>', page) == ["€70.00", "€80.00"]
+    assert "Prices of shop.example since 12 Nov 2026." in page
 
 
 def test_a_chart_of_a_deal_that_has_just_come_out_is_drawn_too():
-    chart = price_chart([Price(NOW, Decimal(2)), Price(NOW, Decimal(1))], NOW)
+    chart = price_chart([Price(NOW, Decimal(2)), Price(NOW, Decimal(1))], None, NOW)
     assert chart is not None
     assert chart.line == "M0 6H0V114H600"
 

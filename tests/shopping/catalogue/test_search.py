@@ -318,7 +318,7 @@ def test_without_an_index_the_pages_say_so(client: Client, search_index, made):
     assert "Search is being set up" in get(client, QUICK, q="lamp")
     html = client.get(f"/deals/{deal.id}/{deal.card.slug}/").content.decode()
     assert "This deal expired" in html
-    assert "Live deals like this one" not in html
+    assert "Similar, live now" not in html
 
 
 @pytest.mark.usefixtures("lamps")
@@ -351,26 +351,35 @@ def test_a_deal_that_is_over_shows_live_ones_like_it(client: Client, search_inde
     response = client.get(f"/deals/{deal.id}/{deal.card.slug}/")
     html = response.content.decode()
     assert titles(html) == ["Steel lamp"]
-    assert "Live deals like this one" in html
+    assert "Similar, live now" in html
+    assert "More of" not in html
     assert len(response.wsgi_request.meter.log) == 2  # type: ignore[attr-defined]
 
 
 def test_what_is_found_can_be_put_into_the_cart(client: Client, search_index):
     make_deal(title="Steel lamp")
-    over = make_deal(title="Brass lamp", stock=0)
+    other = make_deal(title="Brass lamp")
     search_index()
-    for path in ("/search/?q=steel", f"/deals/{over.id}/{over.card.slug}/"):
+    for path in ("/search/?q=steel", f"/deals/{other.id}/{other.card.slug}/"):
         html = client.get(path).content.decode()
         assert "Add to cart: Steel lamp" in html
         assert html.count('id="add-form"') == 1
         assert not re.search(r"<form(?:(?!</form>).)*<form", html, re.DOTALL), path  # no form within a form
 
 
-def test_a_live_deal_shows_no_others(client: Client, search_index):
+def test_a_deal_shows_more_of_its_brand_and_what_is_similar_beside_it(client: Client, search_index):
     deal = make_deal(title="Brass lamp")
-    make_deal(title="Steel lamp")
+    of_brand = [
+        make_deal(title=f"Nordlicht lamp {number}", live_at=NOW - (6 - number) * HOUR) for number in range(5)
+    ]
+    make_deal(title="Brass kettle", brand="copperleaf", was_price=Decimal(999), **STATED)
     search_index()
-    assert titles(client.get(f"/deals/{deal.id}/{deal.card.slug}/").content.decode()) == []
+    response = client.get(f"/deals/{deal.id}/{deal.card.slug}/")
+    html, _, beside = response.content.decode().partition("Similar, live now")
+    assert titles(html) == [f"Nordlicht lamp {number}" for number in (4, 3, 2, 1)]
+    assert titles(beside) == ["Brass kettle", of_brand[0].card.title]
+    assert "%" not in beside.partition("</aside>")[0]  # what it compares with has no room there
+    assert len(response.wsgi_request.meter.log) == 2  # type: ignore[attr-defined]
 
 
 def test_a_draft_and_its_change_are_nowhere_for_shoppers(client: Client, search_index):
