@@ -137,7 +137,7 @@ class PlanChoice:
 
 def _counted(amounts: Iterable[Decimal]) -> list[str]:
     """Return amounts in words, like ones as one: 2 × €35.79."""
-    return [f"{len(list(same))} × {money(amount)}" for amount, same in groupby(amounts)]
+    return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
 
 
 @page("1 query + 1 batch get + 1 get")
