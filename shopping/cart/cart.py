@@ -76,7 +76,7 @@ def change_quantity(request: SiteRequest) -> HttpResponse:
 
     1 batch get + 1 transaction for each field that was changed.
     """
-    return change(request, then="checkout" if request.POST.get("do") == "checkout" else "cart")
+    return change(request, then=_next_page(request))
 
 
 @action
@@ -130,13 +130,16 @@ def move_to_cart(request: SiteRequest) -> HttpResponse:
 @action
 @require_POST
 def accept_changes(request: SiteRequest) -> HttpResponse:
-    """Make the cart what its deals have become, if that is what was shown. 2 queries + 1 batch get + 1 transaction."""
+    """Make the cart what its deals have become, if that is what was shown; go on to checkout where that was pressed.
+
+    2 queries + 1 batch get + 1 transaction.
+    """
 
     def accept(owner: CartOwner) -> str:
         changing.accept(owner, seen=request.POST.get("seen", ""), now=timezone.now())
         return _("Your cart is up to date.")
 
-    return change(request, accept)
+    return change(request, accept, then=_next_page(request))
 
 
 @action
@@ -220,6 +223,10 @@ def _change(
     level = messages.SUCCESS if status == 200 else messages.ERROR
     messages.add_message(request, level, said, extra_tags=str(undo or ""))
     return cart_page(request, status, wrong=wrong) if wrong else HttpResponseRedirect(reverse("cart"))
+
+
+def _next_page(request: SiteRequest) -> str:
+    return "checkout" if request.POST.get("do") == "checkout" else "cart"
 
 
 def _have_quantities(request: SiteRequest, owner: CartOwner, now: datetime) -> dict[str, WrongQuantity]:

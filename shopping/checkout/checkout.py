@@ -6,9 +6,12 @@ shown: sent twice, it makes one order, and nobody can make one under another's i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from django import forms
@@ -27,11 +30,14 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.carts import CartChanged, CartView
 from dealsite.data.commerce.order import saved_details
-from dealsite.data.commerce.order.checkout import CARD_GONE, Purchase, place
+from dealsite.data.commerce.order.checkout import CARD_GONE, CHANGED, Purchase, place
 from dealsite.data.commerce.order.order_record import ADDRESS_FIELDS, MISSING, Address
-from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, PLANS
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, CANCELLED, PLANS
+from dealsite.data.entities.payments import PROCESSED, SCHEDULED
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
+from dealsite.data.table.parallel import together
+from dealsite.templatetags.design import money
 from dealsite.text.digits import number_in
 from dealsite.text.lazy import Text
 from dealsite.web.pages import page
@@ -42,6 +48,7 @@ SALT = "shopping.checkout"
 OLD = gettext_lazy(
     "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
 )
+OTHER_SUM = gettext_lazy("Your order said %(shown)s, now it comes to %(now)s.")
 
 
 def _line(label: Text, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
@@ -119,8 +126,18 @@ class PlanChoice:
         return self.instalments[0][1]
 
     @property
-    def last(self) -> tuple[datetime, Decimal]:
-        return self.instalments[-1]
+    def words(self) -> str:
+        """What is due today and what after it: €35.80 today, then 2 × €35.79."""
+        later = [
+            _("then %(amounts)s") % {"amounts": amounts}
+            for amounts in _counted(amount for _at, amount in self.instalments[1:])
+        ]
+        return ", ".join([_("%(amount)s today") % {"amount": money(self.first)}, *later])
+
+
+def _counted(amounts: Iterable[Decimal]) -> list[str]:
+    """Return amounts in words, like ones as one: 2 × €35.79."""
+    return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
 
 
 @page("1 query + 1 batch get + 1 get")
@@ -146,8 +163,7 @@ def checkout(request: UserRequest) -> HttpResponse:
     try:
         order = place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:
-        _keep_typed(request)
-        return cart_page(request, error.status, nothing_ordered=str(error))
+        return _nothing_ordered(request, form, str(error))
     except Invalid as error:
         for name, reason in error.fields.items():
             form.add_error(name if name in form.fields else None, reason)
@@ -157,14 +173,33 @@ def checkout(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
 
 
-@page("1 get + 1 query")
+@page("2 gets + 1 query + 1 batch get")
 @signed_in
 @require_safe
 def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
-    """Say that an order is placed, as the table has it. 1 get + 1 query."""
-    order, lines, incomplete = orders.found_lines(orders.get(request.user.username, order_id))
-    plan = PlanChoice.of(order.total, order.card.plan, order.placed_at)
-    context = {"order": order, "lines": lines, "incomplete": incomplete, "plan": plan}
+    """Say that an order is placed and what was charged, as the table has it; a cancelled one shows its own page."""
+    username = request.user.username
+    found = orders.get(username, order_id)
+    (order, lines, incomplete), paid, buyer = together(
+        partial(orders.found_lines, found),
+        lambda: payments.of_order(username, found.payments) if found.payments else [],
+        partial(saved_details.buyer, username),
+    )
+    if order.status == CANCELLED:
+        return HttpResponseRedirect(reverse("order", args=[order.id]))
+    first = paid[0] if paid else None
+    to_come = [payment for payment in paid[1:] if payment.status == SCHEDULED]
+    context = {
+        "order": order,
+        "lines": lines,
+        "incomplete": incomplete,
+        "plan": PlanChoice.of(order.total, order.card.plan, order.placed_at),
+        "first": first,
+        "charged": sum(payment.amount for payment in paid if payment.status == PROCESSED),
+        "card": buyer.card if first and buyer.card and buyer.card.token == first.method else None,
+        "to_come": ", ".join(_counted(payment.amount for payment in to_come)),
+        "last_due": to_come[-1].due_at if to_come else None,
+    }
     return render(request, "shopping/checkout/checkout_done.html", context)
 
 
@@ -203,6 +238,12 @@ def _away(request: UserRequest) -> HttpResponse:
     return cards.to_gateway(request, back=reverse("checkout"))
 
 
+def _nothing_ordered(request: UserRequest, form: CheckoutForm, why: str) -> HttpResponse:
+    """Answer 409 with the cart as it is: why nothing was ordered, the sum that the form said, and the one of now."""
+    _keep_typed(request)
+    return cart_page(request, 409, nothing_ordered=why, shown_total=form.cleaned_data.get("total"))
+
+
 def _keep_typed(request: UserRequest) -> None:
     typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
     plan = number_in(request.POST.get("plan", ""), most=2)
@@ -212,13 +253,20 @@ def _keep_typed(request: UserRequest) -> None:
 def _page(
     request: UserRequest, now: datetime, form: CheckoutForm | None = None, status: int = 200
 ) -> HttpResponse:
-    """Show the page as the cart is now; the cart's own where it is empty or has changed."""
+    """Show the page as the cart is now; the cart's own where it is empty or has changed.
+
+    A form that said another sum is told both.
+    """
     username = request.user.username
     owner = carts.user_cart(username)
     head, lines = carts.read_active(owner, now=now)
     look = carts.view(carts.Cart(owner, head, lines, []), now=now)
     if not look.can_order:
-        return HttpResponseRedirect(reverse("cart"))
+        return (
+            _nothing_ordered(request, form, str(CHANGED)) if form else HttpResponseRedirect(reverse("cart"))
+        )
+    if form and (total := form.cleaned_data.get("total", look.total)) != look.total:
+        form.add_error(None, OTHER_SUM % {"shown": money(total), "now": money(look.total)})
     buyer = saved_details.buyer(username)
     ticket = Ticket(new_ulid(now), username, buyer.card.token if buyer.card else "")
     context = {

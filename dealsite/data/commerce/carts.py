@@ -322,6 +322,11 @@ class CartView:
         return [shown for shown in self.active if shown.problems]
 
     @property
+    def available(self) -> list[LineView]:
+        """The active lines of which something can be bought."""
+        return [shown for shown in self.active if not shown.unavailable]
+
+    @property
     def can_order(self) -> bool:
         return bool(self.active) and not self.changed
 

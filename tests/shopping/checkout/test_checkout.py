@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,18 +15,23 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts.passwords import hashed
+from dealsite.data import table
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.order import order_record, saved_details
-from dealsite.data.people import messages, passwords, users
+from dealsite.data.commerce.order.saved_details import PaymentCard
+from dealsite.data.commerce.payment import charging, payment_actions
+from dealsite.data.people import messages, passwords, profiles, users
 from dealsite.data.table.ids import new_ulid
+from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
 from shopping.checkout.checkout import SALT
 from tests.accounts.conftest import PASSWORD
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
+from tests.shop import delete, edit
 from tests.shopping.shoppers import ADDRESS, CARD, checkout_form, fill_cart, make_shopper, place
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -35,6 +43,12 @@ GET, QUERY, BATCH, TRANSACTION = "GetItem", "Query", "BatchGetItem", "TransactWr
 def ada() -> Client:
     """A browser of ada, who has a card."""
     return make_shopper()
+
+
+def words(answer: Any) -> str:
+    """What a page says, in one line."""
+    text = re.sub(r"(?s)<(script|template|title).*?</\1>|<[^>]*>", " ", answer.text)
+    return re.sub(r" (?=[.,:])", "", " ".join(html.unescape(text).split()))
 
 
 def placed(username: str = "ada") -> list[order_record.OrderCard]:
@@ -67,16 +81,126 @@ def test_what_is_shown_is_ordered(ada: Client):
     assert [payment.amount for payment in paid] == [Decimal("33.34"), Decimal("33.33"), Decimal("33.33")]
     assert {payment.method for payment in paid} == {CARD.token}
     assert carts.read_head(carts.user_cart("ada"), now=NOW).active == 0
-    page = ada.get(f"/checkout/{order_id}/done/").content.decode()
+    page = words(ada.get(f"/checkout/{order_id}/done/"))
     for text in (
-        "Thank you",
+        "Placed. Thank you, ada",
+        f"Order {order_id[-6:]}, ",
+        "€33.34 will be charged soon to Visa ending in 4242.",
+        "Still to come: 2 × €33.33, the last on 21 Jan 2027.",
         "A lamp",
         "ada@example.org",
         "You pay in 3 instalments",
-        "€33.34",
         "1 High Street",
     ):
         assert text in page
+    assert order_id[:-6] not in page
+
+
+def charge() -> None:
+    """Charge what is due."""
+    charging.run_due(TestGateway(), currency="EUR", clock=lambda: NOW)
+
+
+def refund() -> None:
+    """Charge what is due, and give it back."""
+    charge()
+    (payment,) = payments.of_order("ada", orders.get("ada", placed()[0].id).payments)
+    payment_actions.refund("ada", payment.due_at, payment.id, reason="x", by="kim", now=NOW)
+    while loop.run_next(now=NOW):
+        pass
+
+
+CHARGED = {  # the plan, the card, what happens, what the page says
+    "paid": ("1", "approve", charge, ["Paid and placed. Thank you, ada", "€100.00 was charged to Visa 1."]),
+    "the first is paid": (
+        "3",
+        "approve",
+        charge,
+        [
+            "Placed. Thank you, ada",
+            "€33.34 was charged to Visa 1. Still to come: 2 × €33.33, the last on 21 Jan 2027.",
+            "First of 3 paid",
+        ],
+    ),
+    "it is being charged": (
+        "1",
+        "approve",
+        lambda: charging.claim(charging.due(now=NOW)[0], now=NOW),
+        ["Placed. Thank you, ada", "€100.00 will be charged soon to Visa 1."],
+    ),
+    "declined": (
+        "1",
+        "decline",
+        charge,
+        ["Placed, but not paid yet", "€100.00 could not be charged: see your payments."],
+    ),
+    "refunded": ("1", "approve", refund, ["Placed. Thank you, ada", "€100.00: Refunded."]),
+}
+
+
+@pytest.mark.parametrize("case", CHARGED)
+def test_the_last_page_says_what_was_charged(case: str):
+    plan, behaves, happens, texts = CHARGED[case]
+    ada = make_shopper(card=False)
+    saved_details.save_card(
+        "ada", PaymentCard("test", f"test:{behaves}", "Visa 1"), job_id=new_ulid(NOW), now=NOW
+    )
+    fill_cart("ada")
+    order_id = place(ada, plan=plan)
+    happens()
+    page = words(ada.get(f"/checkout/{order_id}/done/"))
+    for text in texts:
+        assert text in page
+
+
+def test_the_last_page_names_no_card_that_did_not_pay(ada: Client):
+    fill_cart("ada")
+    order_id = place(ada)
+    charge()
+    saved_details.save_card("ada", replace(CARD, token="test:decline"), job_id=new_ulid(NOW), now=NOW)
+    page = words(ada.get(f"/checkout/{order_id}/done/"))
+    assert "€100.00 was charged. " in page
+    assert "4242" not in page
+
+
+def test_the_last_page_of_a_cancelled_order_is_that_of_the_order(ada: Client):
+    fill_cart("ada")
+    order_id = place(ada)
+    ada.post(f"/account/orders/{order_id}/cancel/")
+    assert ada.get(f"/checkout/{order_id}/done/")["Location"] == f"/account/orders/{order_id}/"
+
+
+def test_the_total_stands_above_the_button_and_the_duty_to_pay_below(ada: Client):
+    fill_cart("ada")
+    page = words(ada.get("/checkout/"))
+    assert "Total €100.00 Buy now You order with an obligation to pay." in page
+    profiles.save_preferences("ada", language="de")
+    page = words(signed_in(users.get("ada"), now=NOW).get("/checkout/"))
+    assert "100,00 € Zahlungspflichtig bestellen Sie bestellen zahlungspflichtig." in page
+
+
+def test_checkout_has_nothing_that_leads_away_but_back_to_the_cart(ada: Client):
+    fill_cart("ada")
+    header = ada.get("/checkout/").text.partition("<header")[2].partition("<main")[0]
+    assert re.findall('<a [^>]*href="([^"]*)"', header) == ["/", "/cart/"]
+
+
+@pytest.mark.parametrize(
+    ("price", "first", "more"),
+    [
+        ("107.39", "3", "€35.80 today, then 1 × €35.80, then 1 × €35.79"),
+        ("107.38", "3", "€35.80 today, then 2 × €35.79"),
+        ("90.00", "3", "€30.00 today, then 2 × €30.00"),
+        ("107.38", "12", "€8.95 today, then 9 × €8.95, then 2 × €8.94"),
+    ],
+)
+def test_a_plan_says_each_amount_as_it_will_be_charged(ada: Client, price: str, first: str, more: str):
+    fill_cart("ada", make_deal(price=Decimal(price), was_price=None), quantity=1)
+    page = ada.get("/checkout/")
+    (plan,) = [plan for plan in page.context["plans"] if plan.number == int(first)]
+    assert plan.words.replace("\u00a0", " ") == more
+    assert sum(amount for _, amount in plan.instalments) == Decimal(price)
+    assert f"{first} monthly instalments {more}" in words(page)
 
 
 def test_an_order_that_is_sent_after_the_session_has_ended_is_kept_until_one_has_signed_in(ada: Client):
@@ -112,7 +236,8 @@ def test_the_pages_keep_to_their_budgets(ada: Client):
     assert calls(ada.get("/checkout/")) == [BATCH, QUERY, BATCH, GET]
     answer = ada.post("/checkout/", checkout_form(ada))
     assert calls(answer) == [BATCH, *["UpdateItem"] * 3, QUERY, TRANSACTION]  # counted by three limits
-    assert calls(ada.get(answer["Location"])) == [BATCH, GET, QUERY]
+    asked, at_once = calls(ada.get(answer["Location"]))[:2], calls(ada.get(answer["Location"]))[2:]
+    assert (asked, sorted(at_once)) == ([BATCH, GET], [BATCH, GET, QUERY])
 
 
 def test_a_form_sent_again_leads_to_the_same_order(ada: Client):
@@ -191,33 +316,115 @@ def reprice(deal: deals.Deal, price: str) -> None:
     editing.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
 
 
-def test_a_changed_price_orders_nothing_and_says_so(ada: Client):
-    (deal,) = fill_cart("ada")
-    form = checkout_form(ada)
-    reprice(deal, "60.00")
+def go_on(ada: Client, answer: Any) -> Any:
+    """Press the button of an answer that goes on with the sum of now; returns the checkout's page."""
+    (button,) = re.findall(r'<button id="go-on-button"[^>]*>', answer.text)
+    assert answer.text.count('value="checkout"') == 1
+    to = re.findall('formaction="([^"]*)"', button) or ["/cart/quantity/"]
+    hidden = dict(re.findall(r'<input type="hidden" name="(username|seen)" value="([^"]*)">', answer.text))
+    at_checkout = ada.post(to[0], hidden | {"do": "checkout"})
+    assert at_checkout["Location"] == "/checkout/"
+    return ada.get("/checkout/")
+
+
+def other_tab(**quantities: int) -> None:
+    """Have ada change her cart in another tab."""
+    for line in carts.read(carts.user_cart("ada"), now=NOW).active:
+        changing.change_quantity(carts.user_cart("ada"), line.deal, quantities[line.title], now=NOW)
+
+
+BEFORE = {  # what happens between the page and its button, what is said of it, the sum of then
+    "dearer": (lambda deal: reprice(deal, "60.00"), "The price went up from €50.00 to €60.00.", "€145.00"),
+    "cheaper": (lambda deal: reprice(deal, "40.00"), "The price went down from €50.00 to €40.00.", "€105.00"),
+    "another quantity": (lambda deal: other_tab(Lamp=3, Chair=1), "Your cart changed meanwhile.", "€162.50"),
+    "gone": (lambda deal: delete(deal), "This deal is not offered any more.", "€25.00"),
+    "sold out": (lambda deal: edit(deal, stock=0), "This deal is sold out.", "€25.00"),
+}
+
+
+@pytest.mark.parametrize("at", ["before", "at the last moment"])
+@pytest.mark.parametrize("change", BEFORE)
+def test_an_order_of_another_sum_is_not_placed_and_names_both(
+    ada: Client, change: str, at: str, monkeypatch: pytest.MonkeyPatch
+):
+    happens, said, now = BEFORE[change]
+    lamp, chair = (
+        make_deal(title=title, price=Decimal(price), was_price=None, stock=9)
+        for title, price in (("Lamp", "50.00"), ("Chair", "12.50"))
+    )
+    fill_cart("ada", lamp, chair)
+    form = checkout_form(ada, street="7 Long Lane", plan="3")
+    assert form["total"] == "125.00"
+    if at == "before":
+        happens(lamp)
+    else:
+        transact = table.transact
+
+        def later(writes: Any) -> None:
+            monkeypatch.setattr(table, "transact", transact)
+            happens(lamp)
+            transact(writes)
+
+        monkeypatch.setattr(table, "transact", later)
     answer = ada.post("/checkout/", form)
-    page = answer.content.decode()
+    page = words(answer)
     assert answer.status_code == 409
     assert "Nothing was ordered." in page
-    assert "The price went up from €50.00 to €60.00." in page
+    assert f"Your order said €125.00, now it comes to {now}." in page
+    assert said in page
+    assert f"Go on with {now}" in page
+    assert (placed(), deals.get(chair.id).stock) == ([], 9)
+    shown = go_on(ada, answer)
+    assert f"Total {now} Buy now" in words(shown)
+    assert shown.context["form"]["street"].value() == "7 Long Lane"
+    assert shown.context["chosen"] == 3
+    order = orders.get("ada", place(ada))
+    assert f"€{order.total}" == now
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"total": "1.00"}, "Your order said €1.00, now it comes to €100.00."),
+        ({"total": "100.01"}, "Your order said €100.01, now it comes to €100.00."),
+        ({"version": "99"}, "Your cart changed meanwhile. This is how it is now."),
+    ],
+)
+def test_another_total_or_version_than_shown_orders_nothing(ada: Client, change: dict[str, str], said: str):
+    fill_cart("ada")
+    answer = ada.post("/checkout/", checkout_form(ada, **change))
+    assert answer.status_code == 409
+    assert said in words(answer)
+    assert ("now it comes to" in words(answer)) == ("total" in change)
     assert placed() == []
+    assert "Total €100.00 Buy now" in words(go_on(ada, answer))
+
+
+def test_where_nothing_is_left_to_order_there_is_no_way_on(ada: Client):
+    (lamp,) = fill_cart("ada")
+    form = checkout_form(ada)
+    delete(lamp)
+    for sent in (form, form | {"city": ""}):
+        answer = ada.post("/checkout/", sent)
+        assert answer.status_code == 409
+        assert "Your order said €100.00, now it comes to €0.00." in words(answer)
+        assert "go-on-button" not in answer.text
     assert ada.get("/checkout/")["Location"] == "/cart/"
 
 
-def test_a_cart_that_changed_in_another_tab_orders_nothing(ada: Client):
+def test_a_form_with_another_sum_that_is_wrong_besides_is_told_both_sums(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+):
     fill_cart("ada")
     form = checkout_form(ada)
-    fill_cart("ada", make_deal(title="One more"))
+    fill_cart("ada", quantity=1)
+    answer = ada.post("/checkout/", form | {"city": ""})
+    assert answer.status_code == 422
+    assert "Your order said €100.00, now it comes to €150.00." in words(answer)
+    monkeypatch.setattr(timezone, "now", lambda: NOW + DAY + HOUR)
     answer = ada.post("/checkout/", form)
     assert answer.status_code == 409
-    assert "Your cart changed meanwhile." in answer.content.decode()
-    assert placed() == []
-
-
-@pytest.mark.parametrize("change", [{"total": "1.00"}, {"version": "99"}])
-def test_another_total_or_version_than_shown_orders_nothing(ada: Client, change: dict[str, str]):
-    fill_cart("ada")
-    assert ada.post("/checkout/", checkout_form(ada, **change)).status_code == 409
+    assert "Your order said €100.00, now it comes to €150.00." in words(answer)
     assert placed() == []
 
 
@@ -260,7 +467,7 @@ def test_without_a_card_only_what_is_free_can_be_ordered():
     fill_cart("ada")
     page = ada.get("/checkout/").content.decode()
     assert "Add a card" in page
-    assert "Place order" not in page
+    assert "Buy now" not in page
     answer = ada.post("/checkout/", checkout_form(ada))
     assert answer.status_code == 422
     assert "Choose a card to pay with." in answer.content.decode()
