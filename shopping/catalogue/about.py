@@ -22,7 +22,7 @@ def about(request: SiteRequest, slug: str) -> HttpResponse:
     text = found.text(get_language() or "")
     context = {
         "title": found.title,
-        "text": markdown.to_html(text),
+        "text": markdown.to_html(text, top=2),
         "summary": markdown.excerpt(text),
         "changed_at": found.at if found.is_edited else None,
         "address": canonical(request),
