@@ -30,7 +30,7 @@ from cms.lists import (
     saved_views,
 )
 from cms.messages import messages
-from cms.operations import operations, switch_site
+from cms.operations import operations, site_pages, switch_site
 from cms.orders import order_actions, orders
 from cms.payments import payment_actions, payments
 from cms.people import audit, limits, security, users
@@ -173,6 +173,8 @@ urlpatterns = [
     path("limits/", limits.limit_list, name="cms_limits"),
     path("operations/", operations.operations, name="cms_operations"),
     path("operations/switch/", switch_site.switch_site, name="cms_switch_site"),
+    path("pages/", site_pages.site_pages, name="cms_site_pages"),
+    path("pages/<str:slug>/", site_pages.site_page, name="cms_site_page"),
     path("users/", users.user_list, name="cms_users"),
     path("users/<str:username>/", users.user, name="cms_user"),
     path("users/<str:username>/give-role/", users.change_role, {"give": True}, name="cms_give_role"),

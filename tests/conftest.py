@@ -34,6 +34,7 @@ from dealsite.engine.server import Engine
 from dealsite.metrics import counting
 from dealsite.search import reader
 from dealsite.web import page_cache, readiness
+from shopping.templatetags.shopping import hot_of_process
 from tests import measuring
 from tests.faults.unkind import READS, WRITES, Faults
 from tests.searching import index_table
@@ -122,6 +123,8 @@ def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     task_counts.of_process._read_at = float("inf")
     hot.of_process.keep(hot.Ranking())
     hot.of_process._read_at = float("inf")
+    hot_of_process.keep([])
+    hot_of_process._read_at = float("inf")
 
 
 @pytest.fixture(autouse=True)

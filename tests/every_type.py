@@ -20,7 +20,16 @@ from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.order import checkout
-from dealsite.data.editing import bulk, imports, pending_edits, presence, questions, saved_views, trash_record
+from dealsite.data.editing import (
+    bulk,
+    imports,
+    pending_edits,
+    presence,
+    questions,
+    saved_views,
+    site_pages,
+    trash_record,
+)
 from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
@@ -210,6 +219,7 @@ def look_in() -> None:
     processes.save(Process(JOB, "worker", "one", 1, "1.0", NOW))
     command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")
     site_switch.switch_site("open", message="", by=EDITOR, now=NOW)
+    site_pages.edit(site_pages.get("terms"), en="Ours.", de="", by=EDITOR, now=NOW)
     migrations.save(migrations.begin("all"))
 
 

@@ -41,6 +41,7 @@ KINDS = {
     "import": gettext_lazy("Import"),
     "question": gettext_lazy("Question"),
     "site": gettext_lazy("Site"),
+    "site_page": gettext_lazy("Page text"),
 }
 PAGES = {  # kind -> the page of such a thing
     "deal": "cms_deal",
@@ -49,6 +50,7 @@ PAGES = {  # kind -> the page of such a thing
     "category": "cms_category",
     "page": "cms_featured_page",
     "user": "cms_user",
+    "site_page": "cms_site_page",
 }
 SUBJECT_CHARACTERS = 200
 

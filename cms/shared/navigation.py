@@ -144,6 +144,14 @@ MENU = (
             Place(
                 "cms_operations", _("Operations"), "cpu", ADMIN, "", _("checks table nightly worker damage")
             ),
+            Place(
+                "cms_site_pages",
+                _("Pages"),
+                "file-pen",
+                ADMIN,
+                "",
+                _("terms withdrawal privacy imprint legal texts"),
+            ),
             Place("cms_limits", _("Limits"), "gauge", ADMIN, "", _("attacks abuse throttled stopped")),
         ),
     ),

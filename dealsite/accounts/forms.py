@@ -75,9 +75,7 @@ class SignUpForm(forms.Form):
         help_text=gettext_lazy("3 to 30 letters (a to z), digits, dots, dashes or underscores."),
         widget=forms.TextInput(attrs=USERNAME_INPUT),
     )
-    email = EmailField(
-        help_text=gettext_lazy("For a new password, should you forget yours. We send a link to confirm it.")
-    )
+    email = EmailField(help_text=gettext_lazy("We send a link to confirm it."))
     password = _new_password_field()
     registration = forms.CharField(max_length=26, widget=forms.HiddenInput)
 

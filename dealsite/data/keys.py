@@ -187,6 +187,7 @@ migration = key("MIGRATION#{name:word}", "MIGRATION#{name}", "how far a migratio
 
 # Who is alive
 site_switch = key("SITESWITCH", "SITESWITCH", "whether the site is open, and what visitors are told")
+site_page = key("SITEPAGES", "PAGE#{page:slug}", "the texts of a page such as the terms, once edited")
 heartbeat = key(
     "HEARTBEAT#{part:worker|web|unknown}", "HEARTBEAT#{part}", "when one of its processes last wrote"
 )

@@ -21,27 +21,26 @@ from markdown_it.utils import EnvType, OptionsDict
 
 TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "a"),
-    *("ul", "ol", "li", "h3", "h4", "h5", "h6"),
+    *("ul", "ol", "li", "h2", "h3", "h4", "h5", "h6"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 SCHEMES = {"http", "https", "mailto"}
 LINK = re.compile(r"(https?://[^/]|mailto:.)", re.IGNORECASE)
-HEADINGS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}
 
 TIMES = re.compile(r"(?<=\d)\*+(?=\d)")
 YEAR = re.compile(r"\d{3,}[.)]")
 BULLET = re.compile(r"^( {0,3})[•●▪‣◦·][ \t\u00a0]*", re.MULTILINE)
 
 
-def to_html(markdown: str) -> SafeString:
+def to_html(markdown: str, *, top: int = 3) -> SafeString:
     """Return sanitised HTML of CommonMark with tables, in which line ends stay and pasted bullets are lists.
 
-    Headings start at h3, below the page's own. Links go to http, https and mailto only and are
+    Headings start at h3, or another `top`, below the page's own. Links go to http, https and mailto only and are
     marked nofollow noopener. Pictures are replaced by their alt text.
     """
     sanitised = nh3.clean(
-        _PARSER.render(markdown),
+        _PARSER.render(markdown, {"top": top}),
         tags=TAGS,
         attributes=ATTRIBUTES,
         url_schemes=SCHEMES,
@@ -78,11 +77,13 @@ def _alt_only(
 
 
 def _demote_headings(state: Any) -> None:
-    deepest = 3  # no level is left out on the way down, which would lose those who listen
+    top: int = state.env.get("top", 3)
+    deepest = top  # no level is left out on the way down, which would lose those who listen
     for token in state.tokens:
         if token.type == "heading_open":
-            tag = token.tag = min(HEADINGS[token.tag], f"h{deepest}")
-            deepest = min(int(tag[1]) + 1, 6)
+            level = min(int(token.tag[1]) + top - 1, deepest)
+            tag = token.tag = f"h{level}"
+            deepest = min(level + 1, 6)
         elif token.type == "heading_close":
             token.tag = tag
 

@@ -116,13 +116,13 @@ def test_when_the_table_is_away_the_page_that_says_so_is_in_the_sites_language(m
     monkeypatch.setattr(sessions, "read", away)
     answer = browser.get("/account/")
     assert (answer.status_code, answer["Content-Language"]) == (503, "en-gb")
-    assert "We are catching our breath" in page(answer)
+    assert "One moment, please" in page(answer)
 
 
 def test_a_page_that_is_not_there_says_so_in_the_users_language():
     answer = german().get("/nothing-here/")
     assert answer.status_code == 404
-    assert "Das haben wir nicht gefunden" in page(answer)
+    assert "Diese Seite gibt es hier nicht" in page(answer)
 
 
 # Choosing

@@ -306,3 +306,12 @@ def test_a_hash_of_an_older_cost_is_made_anew_at_the_next_sign_in(
     assert sign_in(browser).status_code == 302
     assert users.get("ada").password.startswith("md5$")
     assert browser.get("/account/").status_code == 200
+
+
+def test_the_forms_lead_to_one_another_and_say_what_an_account_is_good_for(browser: Client):
+    for page, other in (("sign-in", "sign-up"), ("sign-up", "sign-in")):
+        html = browser.get(f"/account/{page}/?next=/brands/").content.decode()
+        assert f'href="/account/{other}/?next=%2Fbrands%2F"' in html
+        assert html.count('<form class="field-44') == 1
+        assert "Your cart on every device" in html
+    assert 'href="/account/password-reset/"' in browser.get("/account/sign-in/").content.decode()

@@ -194,7 +194,7 @@ def sign_in_by_form(page: Page, name: str, password: str = PASSWORD) -> None:
     """Fill in the sign-in form of the page and send it."""
     page.get_by_label("User name or e-mail").fill(name)
     page.get_by_label("Password", exact=True).fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def make_user(username: str, **more: Any) -> User:

@@ -63,7 +63,7 @@ def test_a_page_says_so_in_time_and_comes_back_by_itself(window, break_table, ho
         assert answer.status == 503
         timing = answer.request.timing
         assert timing["responseStart"] - timing["requestStart"] < SECONDS * 1000
-        expect(page.get_by_role("heading", level=1)).to_have_text("We are catching our breath")
+        expect(page.get_by_role("heading", level=1)).to_have_text("One moment, please")
     repair()
     assert page.goto("/").status == 200
     assert titles(page) == ["Desk lamp"]

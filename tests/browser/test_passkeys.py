@@ -68,7 +68,7 @@ def test_a_passkey_is_added_and_signs_in_and_confirms(visitor: Page, monkeypatch
     expect(page.get_by_text("My laptop", exact=True)).to_be_visible()
 
     sign_out(page)
-    page.get_by_role("button", name="Use a passkey instead").press("Enter")
+    page.get_by_role("button", name="Sign in with a passkey").press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("ada")
 
     sign_out(page)
@@ -96,4 +96,4 @@ def test_without_script_or_at_an_ip_address_no_passkey_is_offered(site: str, win
         expect(page.get_by_text("this one has just an IP address")).to_be_visible()
         expect(page.get_by_role("link", name="Add a passkey")).to_be_hidden()
         page.goto("/account/sign-in/")
-        expect(page.get_by_role("button", name="Use a passkey instead")).to_be_hidden()
+        expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()

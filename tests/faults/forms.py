@@ -259,6 +259,7 @@ FORMS: dict[str, Form] = {
     "cms_suspend_user": Form(of(reason="spam")),
     "cms_lift_suspension": Form(of(), at="/cms/users/banned/lift-suspension/"),
     "cms_switch_site": Form(of(state="open", message="As always")),
+    "cms_site_page": Form(of(en="Ours.", de="Unsere.", version="0"), at="/cms/pages/terms/"),
 }
 LEFT_OUT = {
     "cms_choose_columns": "it leads to the list with these columns in its address",

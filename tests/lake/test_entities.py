@@ -29,6 +29,7 @@ LEFT_OUT = {
     "Process": "it says how a process is doing",
     "CommandRun": "it says how a command went",
     "SiteSwitch": "it says whether the site is open; the audit log, who turned it",
+    "SitePage": "its texts are no data; the audit log says who changed them",
     "TaskCounts": "it counts what there is to do",
     "FailureCount": "it counts security events for the alarm",
     "Throttle": "who tried to sign in is nobody's question",

@@ -38,7 +38,7 @@ LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
     *("Process", "CommandRun", "SiteSwitch", "ListViews", "TaskCounts", "DealBy", "Clicks"),
-    *("DealLike", "DealCounts", "HotDeals"),
+    *("DealLike", "DealCounts", "HotDeals", "SitePage"),
 }
 PEOPLE = {
     "release-0.2.0": {"root": CMS, "ada": SHOP},

@@ -207,7 +207,7 @@ def test_a_process_that_starts_while_the_table_is_away_takes_the_site_for_open(t
     away()
     answer = Client().get("/brands/")
     assert answer.status_code == 503
-    assert "We are catching our breath" in text(answer)
+    assert "One moment, please" in text(answer)
 
 
 def test_closing_the_site_is_no_fault_in_the_log(turn, caplog: pytest.LogCaptureFixture):

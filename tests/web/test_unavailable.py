@@ -126,7 +126,7 @@ def test_every_page_is_503_within_three_seconds_while_nobody_answers(page: str, 
     started = time.monotonic()
     response = visitor.get(page)
     assert response.status_code == 503
-    assert b"catching our breath" in response.content
+    assert b"One moment, please" in response.content
     assert time.monotonic() - started < 3
 
 

@@ -105,6 +105,25 @@ SITE_SWITCH = Entity(
     },
 )
 
+# The pages that each site has, by the end of their addresses.
+SITE_PAGES = ("prices", "order", "terms", "withdrawal", "privacy", "imprint")
+PAGE_CHARACTERS = 30_000
+
+SITE_PAGE = Entity(
+    type="SitePage",
+    about="the texts of a page such as the terms; none before an admin edits them",
+    key=At(keys.site_page, page="slug"),
+    shape={
+        "slug": Text(one_of=SITE_PAGES),
+        "en": Text(least=0, most=PAGE_CHARACTERS, about="Markdown; empty in both languages: the sample"),
+        "de": Text(least=0, most=PAGE_CHARACTERS),
+        "version": Whole(least=1, about="counts its edits"),
+        "last_edit": Ulid(),
+        "by": Username(personal=True, about="may have been deleted"),
+        "at": Time(),
+    },
+)
+
 TASK_COUNTS = Entity(
     type="TaskCounts",
     about="how much there is to do in the CMS, as a worker counted it last",

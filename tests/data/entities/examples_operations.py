@@ -54,6 +54,20 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         keys.site_switch(),
         operations.SITE_SWITCH.item({"state": "read-only", "message": "Until noon.", "by": "ada", "at": AT}),
     ),
+    "SitePage": at(
+        keys.site_page("terms"),
+        operations.SITE_PAGE.item(
+            {
+                "slug": "terms",
+                "en": "## Whom they are for",
+                "de": "",
+                "version": 2,
+                "last_edit": ID,
+                "by": "ada",
+                "at": AT,
+            }
+        ),
+    ),
     "TaskCounts": at(
         keys.task_counts(),
         operations.TASK_COUNTS.item({"drafts": 9, "featured": 1, "orders": 100, "payments": 0, "at": AT}),

@@ -151,7 +151,7 @@ def test_a_brand_is_found_by_a_part_of_any_of_its_names(client: Client):
 def test_what_does_not_exist_is_a_friendly_404(client: Client, path: str):
     response = client.get(path)
     assert response.status_code == 404
-    assert "We could not find that" in response.content.decode()
+    assert "This page is not here" in response.content.decode()
 
 
 def test_a_brand_in_another_script_has_its_page(client: Client):

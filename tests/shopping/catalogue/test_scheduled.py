@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("shop")
 BEHIND_A_SIGN_IN = ("cms/", "account/", "checkout/")
 ELSEWHERE = {"healthz", "readyz", "media", "cart", "cart_badge"}  # show no deals, or the visitor's own
 SHOW_NO_DEALS = {
+    "about",
     "brands",
     "go",
     "sitemap",
