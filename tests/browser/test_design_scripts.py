@@ -79,7 +79,7 @@ def test_times_are_in_the_visitors_zone_and_pass(window: Window):
     page = window(timezone_id="Europe/Berlin")
     page.clock.install(time=expires_at - timedelta(minutes=121))
     page.goto(f"/deals/{deal.id}/{deal.card.slug}/")
-    expect(page.locator("article")).to_contain_text("until 21 Nov 2099, 15:02 CET")
+    expect(page.locator("article")).to_contain_text("Until 21 Nov 2099, 15:02 CET")
     left = page.locator("[data-state]")
     expect(left).to_contain_text("2 hours left")
     page.clock.fast_forward("05:00")

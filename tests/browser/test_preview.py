@@ -38,10 +38,10 @@ def test_the_preview_follows_what_is_typed(editor_window):
     expect(inside(page).locator("strong")).to_have_text("one")
     expect(inside(page).locator(".offer .price-now")).to_contain_text("€89.90")
     choose_picture(page, "A drill")
-    expect(inside(page).locator("article.grid img")).to_be_visible()
+    expect(inside(page).locator(".deal-page img")).to_be_visible()
     assert (
         inside(page)
-        .locator("article.grid img")
+        .locator(".deal-page img")
         .evaluate("async picture => (await picture.decode(), picture.naturalWidth)")
         > 0
     )
