@@ -1,9 +1,8 @@
-"""The account's pages: overview, profile, password, sessions, all that is stored about the user, and its end."""
+"""The account's pages: profile, password, sessions, all that is stored about the user, and its end."""
 
 import re
 from dataclasses import replace
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -19,7 +18,6 @@ from dealsite.accounts.forms import DeleteAccountForm, PasswordForm, ProfileForm
 from dealsite.accounts.passwords import Owner, is_confirmed
 from dealsite.accounts.requests import UserRequest, device_name
 from dealsite.accounts.security_log import note
-from dealsite.data.commerce import orders
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.personal import Stays
 from dealsite.data.names import shown_email
@@ -56,16 +54,6 @@ STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that i
         gettext_lazy("they go by themselves after a time"),
     ),
 }
-
-
-@page("1 query")
-@signed_in
-@require_safe
-def account(request: UserRequest) -> HttpResponse:
-    """Show the user's profile, their newest orders, and the ways to all that is theirs."""
-    profile, _, newest = orders.account_page(request.user.username)
-    context = {"profile": profile, "orders": newest, "sends_mail": settings.DEALSITE_SENDS_MAIL}
-    return render(request, "accounts/account.html", context)
 
 
 @page("1 get")

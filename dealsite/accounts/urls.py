@@ -5,7 +5,6 @@ from django.urls import path
 from dealsite.accounts import account, email_links, sign_in, two_factor
 
 urlpatterns = [
-    path("", account.account, name="account"),
     path("sign-up/", sign_in.sign_up, name="sign_up"),
     path("sign-in/", sign_in.sign_in, name="sign_in"),
     path("sign-in/code/", sign_in.sign_in_code, name="sign_in_code"),

@@ -84,11 +84,15 @@ def category_icon(slug: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def nav_link(context: template.Context, url_name: str, text: str, icon_name: str = "") -> SafeString:
-    """A link of a menu, marked as the current page where it is."""
-    request = context.get("request")
-    href = reverse(url_name)
-    current = SafeString(' aria-current="page"') if request and request.path == href else ""
+def nav_link(
+    context: template.Context, url_name: str, text: str, icon_name: str = "", also: str = ""
+) -> SafeString:
+    """A link of a menu, marked where it is the current page, or stands for it (`also`, by name): "account#settings"."""
+    request, (name, *part) = context.get("request"), url_name.split("#")
+    href = "#".join([reverse(name), *part])
+    match = request.resolver_match if request else None
+    mark = "page" if request and request.path == href else match and match.url_name in also.split() and "true"
+    current = format_html(' aria-current="{}"', mark) if mark else ""
     return format_html('<a href="{}"{}>{}{}</a>', href, current, icon(icon_name) if icon_name else "", text)
 
 

@@ -1,5 +1,10 @@
 """A user's orders: the list, each one, cancelling it, and ordering the same again."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -16,28 +21,53 @@ from dealsite.data.commerce import carts, payments
 from dealsite.data.commerce import orders as stored_orders
 from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce.carts import Line
 from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce.order.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import IncompleteOrder
-from dealsite.data.entities.commerce import ORDER_STATUSES, PLACED
+from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, ORDER_STATUSES, PLACED, SHIPPED
+from dealsite.data.entities.payments import FAILED, PROCESSED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.templatetags.design import order_status, payment_status
 from dealsite.web.pages import action, page
+from shopping.my.payments import state_of
 
 NAMED = 5  # titles in a message: a cookie carries it
 
 
-@page("1 query", at=("", "?status=SHIPPED"))
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """An order in a list, with its lines as far as they were found."""
+
+    card: OrderCard
+    lines: list[Line]
+
+    @property
+    def more(self) -> int:
+        """How many deals there are beside the first."""
+        return self.card.lines - 1 if self.lines else 0
+
+
+def order_rows(cards: Sequence[OrderCard]) -> list[OrderRow]:
+    """Return orders with their lines. 1 query, 2 where some are cancelled."""
+    lines = stored_orders.lines_of_many(cards)
+    return [OrderRow(card, lines[card.id]) for card in cards]
+
+
+@page("2 queries", at=("", "?status=SHIPPED"))
 @signed_in
 @require_safe
 def orders(request: UserRequest) -> HttpResponse:
-    """Show a page of the user's orders, newest first, with `status` those of one. 1 query."""
+    """Show a page of the user's orders, newest first, with `status` those of one. 2 or 3 queries."""
     status = request.GET.get("status", "")
     page = stored_orders.of_user(
         request.user.username, status=status, after=request.GET.get("after"), before=request.GET.get("before")
     )
     chosen = {"status": status} if status else {}
     context = {
-        "page": page,
+        "rows": order_rows(page.orders),
         "status": status,
         "statuses": ORDER_STATUSES,
         "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",
@@ -53,15 +83,41 @@ def order(request: UserRequest, order_id: str) -> HttpResponse:
     """Show an order with its lines, payments and history. 1 get + 1 query + 1 batch get."""
     username = request.user.username
     found, lines, incomplete = stored_orders.found_lines(stored_orders.get(username, order_id))
+    paid = payments.of_order(username, found.payments) if found.payments else []
+    number = _("No. %(number)s") % {"number": found.id[-6:]}
     context = {
         "order": found,
         "lines": lines,
         "incomplete": incomplete,
-        "payments": payments.of_order(username, found.payments) if found.payments else [],
+        "steps": steps(found, paid),
+        "payment_state": state_of(paid, plan=found.card.plan),
+        "paid_at": next(
+            (one.processed_at for one in paid if len(paid) == 1 and one.status == PROCESSED), None
+        ),
+        "failed": [one for one in paid if one.status == FAILED],
+        "payments": [one for one in paid if one.status != FAILED],
         "can_cancel": found.status == PLACED,
+        "trail": [(reverse("account"), _("My account")), (reverse("orders"), _("Orders")), ("", number)],
         "token": new_ulid(timezone.now()),
     }
     return render(request, "shopping/my/order.html", context)
+
+
+class Step(NamedTuple):
+    """A step of an order's way; it has a time if it was taken."""
+
+    name: str
+    at: datetime | None
+
+
+def steps(order: Order, paid: Sequence[Payment]) -> list[Step]:
+    """Return how far an order is: that it is paid is a step only where it is paid at once."""
+    taken = {event.status: event.at for event in order.timeline}
+    way = [PLACED, CANCELLED] if order.status == CANCELLED else [PLACED, SHIPPED, DELIVERED]
+    found = [Step(order_status(status), taken.get(status)) for status in way]
+    if len(paid) == 1 and order.status != CANCELLED:
+        found.insert(1, Step(payment_status(PROCESSED), paid[0].processed_at))
+    return found
 
 
 @action

@@ -1,9 +1,10 @@
 """A user's payments: what failed, what is due within 90 days, what was; paying early, and trying again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -20,9 +21,10 @@ from dealsite.accounts.requests import UserRequest, destination
 from dealsite.data.commerce.order import saved_details
 from dealsite.data.commerce.payment import payment_actions, payment_lists
 from dealsite.data.commerce.payment.payment_record import Payment
-from dealsite.data.entities.payments import FAILED
+from dealsite.data.entities.payments import CANCELLED, FAILED, PENDING, PROCESSED, REFUNDED, SCHEDULED
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso, time_of
+from dealsite.templatetags.design import money, payment_state, payment_status
 from dealsite.text import stored_words
 from dealsite.web.pages import action, page
 
@@ -90,6 +92,26 @@ def by_order(found: Iterable[Payment]) -> list[OrderPayments]:
     for payment in found:
         groups.setdefault(payment.order, []).append(payment)
     return [OrderPayments(order, payments) for order, payments in groups.items()]
+
+
+def state_of(found: Sequence[Payment], *, plan: int) -> tuple[str, str] | None:
+    """Return in words how far an order's payments are, and how that looks; None where there is nothing to pay."""
+    statuses, paid = {one.status for one in found}, sum(one.status == PROCESSED for one in found)
+    if not found:
+        return None
+    if FAILED in statuses:
+        return _("Payment failed"), payment_state(FAILED)
+    if all(one.refund or one.status in (CANCELLED, REFUNDED) for one in found):
+        if statuses - {CANCELLED, REFUNDED}:
+            return _("Being refunded"), payment_state(PENDING)
+        return (_("Refunded") if REFUNDED in statuses else _("Not charged")), ""
+    if paid == len(found):
+        total = money(sum((one.amount for one in found), Decimal("0.00")))
+        return _("Paid: %(total)s") % {"total": total}, payment_state(PROCESSED)
+    if paid:
+        return _("%(paid)d of %(plan)d paid") % {"paid": paid, "plan": plan}, payment_state(SCHEDULED)
+    unpaid = PENDING if PENDING in statuses else SCHEDULED
+    return (payment_status(PENDING) if unpaid == PENDING else _("Not paid yet")), payment_state(unpaid)
 
 
 def _due_at(text: str) -> datetime:

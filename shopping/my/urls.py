@@ -1,10 +1,11 @@
-"""The addresses under /account/ of what a shopper has: messages, orders, payments, card, likes and watches."""
+"""The addresses under /account/ of what a shopper has: orders, payments, card, messages, likes, watches."""
 
 from django.urls import path
 
-from shopping.my import cards, inbox, interests, orders, payments
+from shopping.my import cards, inbox, interests, orders, overview, payments
 
 urlpatterns = [
+    path("", overview.account, name="account"),
     path("messages/", inbox.inbox, name="inbox"),
     path("messages/badge/", inbox.unread_badge, name="unread_badge"),
     path("messages/read/", inbox.mark_all_read, name="mark_all_read"),

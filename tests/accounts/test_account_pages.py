@@ -107,9 +107,9 @@ def test_a_profile_form_changes_nothing_but_its_own_fields(signed_in: Client):
 def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
     assert save(signed_in, name="  Ada   Lovelace ", timezone="Asia/Tokyo")["Location"] == "/account/"
     page = signed_in.get("/account/").content.decode()
-    assert "Ada Lovelace" in page
-    assert "Asia/Tokyo" in page
+    assert "Hello, Ada Lovelace" in page
     assert "JST" in page
+    assert 'value="Asia/Tokyo" selected' in signed_in.get("/account/profile/").content.decode()
 
 
 def test_another_address_needs_the_password(signed_in: Client):
@@ -158,6 +158,27 @@ def test_a_name_is_shown_as_text(signed_in: Client):
     page = signed_in.get("/account/").content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
+
+
+def test_account_pages_lead_to_each_other_and_say_where_one_is(signed_in: Client):
+    for path, marked in (
+        ("", 'href="/account/" aria-current="page"'),
+        ("orders/", 'href="/account/orders/" aria-current="page"'),
+        ("password/", 'href="/account/#settings" aria-current="true"'),
+    ):
+        page = signed_in.get(f"/account/{path}").content.decode()
+        _, nav, rest = page.partition('<nav class="account-nav')
+        assert nav
+        assert marked in rest.partition("</nav>")[0]
+    assert "account-nav" not in Client().get("/account/password-reset/").content.decode()
+
+
+def test_every_page_of_the_account_is_one_click_from_its_first(signed_in: Client):
+    page = signed_in.get("/account/").content.decode()
+    names = ("orders", "payments", "card", "messages", "messages/settings", "watching", "likes", "profile")
+    for name in (*names, "password", "two-factor", "sessions", "my-data", "delete"):
+        assert f'href="/account/{name}/"' in page
+    assert 'action="/account/sign-out/"' in page
 
 
 # The end

@@ -78,7 +78,7 @@ def test_the_shoppers_have_bought_something_and_have_something_in_their_carts(lo
     for name in ("sam", "lena", "tomas"):
         cart = carts.read(carts.user_cart(name), now=started)
         assert (len(cart.active), len(cart.saved)) == (3, 1)
-        assert orders.account_page(name)[1].country
+        assert orders.account_page(name)[1].address.country
 
 
 def everything():

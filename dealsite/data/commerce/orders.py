@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from django.utils.formats import number_format
@@ -17,19 +19,21 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.commerce.carts import Line, line_from_item, user_cart
-from dealsite.data.commerce.order.order_record import Address, Order, OrderCard, order_from_item
+from dealsite.data.commerce.order.order_record import Order, OrderCard, order_from_item
+from dealsite.data.commerce.order.saved_details import Buyer, buyer_from_item
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
 from dealsite.data.names import is_username, normalise_username
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.profiles import from_item as profile_from_item
 from dealsite.data.table import paging
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.paging import newest_first
+from dealsite.data.table.parallel import together
 
 PAGE_SIZE = 25
-NEWEST_ON_ACCOUNT = 5
 TOTALLED = 1_000  # lines of a deal that are counted for a page
 SCANNED = 1_000  # rows of an index that are read at once for a file
 NO_ORDER = gettext_lazy("There is no such order.")
@@ -90,16 +94,13 @@ def of_user(
 
 
 @access_pattern("profile and newest orders", "1 query")
-def account_page(username: str) -> tuple[Profile, Address, list[OrderCard]]:
-    """Return a user's profile, where their orders go, and their newest orders; NotFound."""
+def account_page(username: str) -> tuple[Profile, Buyer, list[Order]]:
+    """Return a user's profile, what is kept for their next order, and their 25 newest orders; NotFound."""
     pk, sk = keys.profile(username)
-    rows = table.query(
-        pk, low="ORDER#", high=sk, newest_first=True, limit=1 + NEWEST_ON_ACCOUNT, consistent=True
-    )
+    rows = table.query(pk, low="ORDER#", high=sk, newest_first=True, limit=1 + PAGE_SIZE, consistent=True)
     if not rows or rows[0]["SK"] != sk:
         raise NotFound(gettext_lazy("There is no such user."))
-    address = Address.from_item(rows[0].get("address"))
-    return profile_from_item(rows[0]), address, [OrderCard.from_item(row["card"]) for row in rows[1:]]
+    return profile_from_item(rows[0]), buyer_from_item(rows[0]), [order_from_item(row) for row in rows[1:]]
 
 
 @access_pattern("orders that wait", "4 queries")
@@ -293,6 +294,33 @@ def lines_at(order: Order, status: str, at: datetime) -> list[Line]:
     partition = user_cart(order.username).partition
     rows = table.query_all(partition, low=low, high=high, limit=AT_ONCE, consistent=True)
     return [line_from_item(row) for row in rows if row.get("order") == order.id]
+
+
+@access_pattern("the lines of a page of a user's orders", "1 query")
+def lines_of_many(cards: Sequence[OrderCard]) -> dict[str, list[Line]]:
+    """Return the lines of some orders of one user, by order, for lists that show them: some may be missing.
+
+    1 query for those from the oldest to the newest, 1 beside it where some are cancelled; of 1,000 lines at most each.
+    """
+    if not cards:
+        return {}
+    oldest, newest = (edge(card.placed_at for card in cards) for edge in (min, max))
+    tops = {
+        PURCHASED: keys.cart_line.between(PURCHASED, newest)[1],
+        RETURNED: keys.cart_line.between(RETURNED)[1],
+    }
+    partition = user_cart(cards[0].username).partition
+
+    def rows_of(status: str) -> list[Item]:
+        low = keys.cart_line.between(status, oldest)[0]
+        return table.query(partition, low=low, high=tops[status], limit=AT_ONCE, consistent=True)
+
+    places = sorted({RETURNED if card.status == CANCELLED else PURCHASED for card in cards})
+    found: dict[str, list[Line]] = {card.id: [] for card in cards}
+    for row in chain(*together(*(partial(rows_of, status) for status in places))):
+        if row.get("order") in found:
+            found[row["order"]].append(line_from_item(row))
+    return found
 
 
 @access_pattern("an order with its lines by its id", "1 query")

@@ -89,10 +89,12 @@ def inbox(
     return Inbox([_message(row) for row in page.rows], page.after, page.before)
 
 
-@access_pattern("how many messages are unread", "1 query")
-def count_unread(username: str) -> int:
-    """Return how many messages are unread, 100 for 100 and more."""
-    return len(table.query(keys.message.partition(username), index=keys.GSI1, limit=BADGE_LIMIT))
+@access_pattern("which messages are unread", "1 query")
+def unread(username: str) -> list[Message]:
+    """Return the newest unread messages: 100 where there are 100 and more."""
+    partition = keys.message.partition(username)
+    rows = table.query(partition, index=keys.GSI1, newest_first=True, limit=BADGE_LIMIT)
+    return [_message(row) for row in rows]
 
 
 @access_pattern("one message", "1 get")

@@ -260,14 +260,30 @@ def test_two_orders_of_one_moment_keep_their_lines_apart():
 
 
 def test_the_account_page_shows_the_newest_orders():
-    profile, address, none = measured(orders.account_page)("ann")
-    assert (profile, address, none) == (profiles.get("ann"), order_record.Address(), [])
+    profile, kept, none = measured(orders.account_page)("ann")
+    assert (profile, kept, none) == (profiles.get("ann"), buyer("ann"), [])
     found = [buy("ann", make_deal(), now=NOW + n * MINUTE).id for n in range(6)]
-    profile, address, cards = orders.account_page("ann")
-    assert (profile.username, address.name) == ("ann", "Ann Ash")
-    assert [card.id for card in cards] == found[:0:-1]
+    profile, kept, newest = orders.account_page("ann")
+    assert (profile.username, kept.address.name) == ("ann", "Ann Ash")
+    assert [order.id for order in newest] == found[::-1]
+    assert newest[0] == orders.get("ann", found[-1])
     with pytest.raises(errors.NotFound):
         orders.account_page("zoe")
+
+
+def test_the_lines_of_many_orders_are_read_at_once():
+    some = make_deals(3)
+    made = [buy("ann", deal, now=NOW + n * MINUTE) for n, deal in enumerate(some)]
+    buy("bob", some[0], now=NOW + MINUTE)
+    gone = fulfilment.cancel("ann", made[1].id, by="ann", now=NOW + HOUR)
+    assert orders.lines_of_many([]) == {}
+    cards = [made[2].card, gone.card]
+    found = orders.lines_of_many(cards)
+    assert {order_id: [line.deal for line in lines] for order_id, lines in found.items()} == {
+        made[2].id: [some[2].id],
+        made[1].id: [some[1].id],
+    }
+    assert measured(orders.lines_of_many)([made[0].card]) == {made[0].id: orders.lines_of(made[0])}
 
 
 # Who has a deal

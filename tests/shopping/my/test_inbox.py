@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.people import messages, sessions
+from dealsite.data.people import messages, profiles, sessions
 from dealsite.data.people.users import User
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -18,8 +19,11 @@ from dealsite.worker import accounts
 from shopping.my import inbox
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
-from tests.builders import make_deal
+from tests.builders import DAY, PICTURE, make_deal
+from tests.payments import owe
 from tests.people import calls, make_user
+
+NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def send(count: int = 1, username: str = "ada", **overrides: Any) -> list[str]:
 
 
 def headlines(answer: Any) -> list[str]:
-    return re.findall(r'message-headline"\s+href="[^"]*">(.*?)</a>', answer.content.decode())
+    return re.findall(r'href="/account/messages/[^"]{26}/">(.*?)</a>', answer.content.decode())
 
 
 def unread(username: str = "ada") -> list[str]:
@@ -68,13 +72,13 @@ def test_messages_are_listed_newest_first_25_a_page(signed_in: Client):
 def test_opening_a_message_shows_and_reads_it(signed_in: Client):
     deal = make_deal()
     (message_id,) = send(text="Only <b>today</b>.\nHurry.", deal=deal.id)
-    assert b"Unread</span>" in signed_in.get("/account/messages/").content
+    assert b"data-unread" in signed_in.get("/account/messages/").content
     page = signed_in.get(f"/account/messages/{message_id}/").content.decode()
     assert "Deal 0" in page
     assert "Only &lt;b&gt;today&lt;/b&gt;." in page
     assert f'href="/deals/{deal.id}/"' in page
     assert unread() == []
-    assert b"Unread</span>" not in signed_in.get("/account/messages/").content
+    assert b"data-unread" not in signed_in.get("/account/messages/").content
     assert headlines(signed_in.get("/account/messages/")) == ["Deal 0"]
     assert b"You have read all your messages." in signed_in.get("/account/messages/?show=unread").content
 
@@ -181,6 +185,86 @@ def test_nothing_changes_by_a_link(signed_in: Client, action: str):
     assert unread() == [message_id]
 
 
+# By day
+
+
+def tell(now: datetime, *told: tuple[timedelta, str, str]) -> None:
+    """Deliver messages of some time ago: how long, of which kind, and what they say."""
+    order = owe(account="ada")[0].order
+    messages.deliver(
+        messages.message_item(
+            "ada",
+            new_ulid(now - ago, number),
+            kind=kind,
+            headline=headline,
+            deal="",
+            order="" if "deal" in kind else order,
+        )
+        for number, (ago, kind, headline) in enumerate(told)
+    )
+
+
+def test_messages_stand_by_day_and_like_ones_of_a_day_are_one(
+    signed_in: Client, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(timezone, "now", lambda: NOON)
+    minutes = [timedelta(minutes=number) for number in range(9)]
+    tell(
+        NOON,
+        (minutes[0], "payment", "Payment received: 2,000.00 EUR"),
+        (minutes[1], "payment", "A payment failed: 5.00 EUR"),
+        (minutes[2], "payment", "Zahlung erhalten: 1.234,50 EUR"),
+        (minutes[3], "payment", "Payment received: 418.34 EUR"),
+        (minutes[4], "hot_deal", "A lamp"),
+        (minutes[5], "hot_deal", "A lamp"),
+        (DAY, "order", "Your order was delivered"),
+        (DAY + minutes[1], "order", "Your order was delivered"),
+        (DAY + minutes[2], "payment", "Payment received: 1.00 EUR"),
+        (3 * DAY, "order", "Your order was cancelled"),
+    )
+    answer = signed_in.get("/account/messages/")
+    found = [
+        (day.name, [(group.says, len(group.rows), group.total) for group in day.groups])
+        for day in answer.context["days"]
+    ]
+    assert found == [
+        (
+            "Today",
+            [
+                ("Payment received", 2, Decimal("2418.34")),
+                ("A payment failed", 1, Decimal("5.00")),
+                ("Zahlung erhalten", 1, Decimal("1234.50")),
+                ("A lamp", 1, None),
+                ("A lamp", 1, None),
+            ],
+        ),
+        ("Yesterday", [("Your order was delivered", 2, None), ("Payment received", 1, Decimal("1.00"))]),
+        ("21 Nov 2026", [("Your order was cancelled", 1, None)]),
+    ]
+    page = " ".join(answer.content.decode().split())
+    assert "2 × Payment received, €2,418.34 together" in page
+    assert "2 × Your order was delivered" in page
+    assert len(headlines(answer)) == 10
+
+
+def test_a_day_is_one_of_the_readers_zone(signed_in: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(timezone, "now", lambda: NOON)
+    tell(NOON, (timedelta(hours=13), "hot_deal", "Late"))  # 23:00 UTC, 08:00 in Tokyo
+    assert [day.name for day in signed_in.get("/account/messages/").context["days"]] == ["Yesterday"]
+    profiles.edit(profiles.get("ada"), name="Ada", timezone="Asia/Tokyo")
+    assert [day.name for day in signed_in.get("/account/messages/").context["days"]] == ["Today"]
+
+
+def test_a_message_shows_its_deal_where_shoppers_can_see_it(signed_in: Client):
+    deal = make_deal(price=Decimal("19.90"), picture=PICTURE)
+    later = make_deal(live_at=timezone.now() + DAY, price=Decimal("77.00"))
+    for one in (deal.id, later.id, new_ulid(timezone.now()), ""):
+        send(deal=one)
+    page = signed_in.get("/account/messages/").content.decode()
+    assert PICTURE.name.partition(".")[0] in page
+    assert ("€19.90" in page, "€77.00" in page) == (True, False)
+
+
 # The badge
 
 
@@ -216,14 +300,15 @@ def test_the_badge_bothers_nobody_while_the_table_is_away(
     def unavailable(*_: Any, **__: Any) -> None:
         raise errors.Unavailable
 
-    monkeypatch.setattr(module, "read" if module is sessions else "count_unread", unavailable)
+    monkeypatch.setattr(module, "read" if module is sessions else "unread", unavailable)
     assert signed_in.get("/account/messages/badge/").status_code == 204
 
 
 def test_what_the_inbox_costs(signed_in: Client):
     (message_id,) = send()
-    assert calls(signed_in.get("/account/messages/")) == ["BatchGetItem", "Query"]
-    assert calls(signed_in.get("/account/messages/?show=unread")) == ["BatchGetItem", "Query"]
+    for show in ("", "?show=unread"):
+        answer = signed_in.get(f"/account/messages/{show}")
+        assert calls(answer) == ["BatchGetItem", "Query", "Query", "BatchGetItem"]
     assert calls(signed_in.get(f"/account/messages/{message_id}/")) == [
         "BatchGetItem",
         "GetItem",

@@ -86,7 +86,8 @@ def test_deals_that_i_like_are_listed_newest_first_but_for_those_that_are_gone(
 
 
 @pytest.mark.parametrize(
-    ("page", "words"), [("likes", "You like nothing yet."), ("watching", "You watch nothing yet.")]
+    ("page", "words"),
+    [("likes", "What you like will be here."), ("watching", "What you watch will be here.")],
 )
 def test_an_empty_list_says_what_to_do(signed_in: Client, page: str, words: str):
     html = signed_in.get(f"/account/{page}/").content.decode()

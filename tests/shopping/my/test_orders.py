@@ -12,16 +12,21 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals
+from dealsite.data.catalogue import deals, relations
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.commerce import carts, orders
 from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce.payment.payment_record import Payment, Refund
 from dealsite.data.people import email_addresses, messages, profiles, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
+from shopping.my.payments import state_of
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal
+from tests.gateways.ledger import Ledger
 from tests.orders import a_line_lost, make_order
-from tests.people import calls, make_user, signed_in
+from tests.payments import owe, run
+from tests.people import calls, give_card, make_user, signed_in
+from tests.searching import index_table
 
 pytestmark = pytest.mark.usefixtures("now")
 
@@ -48,6 +53,10 @@ def ada(now: None) -> Client:
     return signed_in(make_user("ada"))
 
 
+def listed(answer: Any) -> list[str]:
+    return [row.card.id for row in answer.context["rows"]]
+
+
 def last_said(browser: Client, path: str) -> str:
     return str(list(browser.get(path).context["messages"])[-1])
 
@@ -57,15 +66,15 @@ def test_orders_are_listed_newest_first_by_status_and_page(ada: Client):
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(27)]
     fulfilment.ship("ada", made[3].id, by="kim", now=NOW)
     first = ada.get("/account/orders/")
-    assert calls(first) == [BATCH, QUERY]
-    assert [card.id for card in first.context["page"].orders] == [order.id for order in made[:25]]
+    assert calls(first) == [BATCH, QUERY, QUERY]
+    assert listed(first) == [order.id for order in made[:25]]
     second = ada.get("/account/orders/" + first.context["after"])
-    assert [card.id for card in second.context["page"].orders] == [order.id for order in made[25:]]
+    assert listed(second) == [order.id for order in made[25:]]
     back = ada.get("/account/orders/" + second.context["before"])
-    assert [card.id for card in back.context["page"].orders] == [order.id for order in made[:25]]
+    assert listed(back) == [order.id for order in made[:25]]
     shipped = ada.get("/account/orders/?status=SHIPPED")
-    assert calls(shipped) == [BATCH, QUERY]
-    assert [card.id for card in shipped.context["page"].orders] == [made[3].id]
+    assert calls(shipped) == [BATCH, QUERY, QUERY]
+    assert listed(shipped) == [made[3].id]
     assert (
         "None of your orders is delivered." in ada.get("/account/orders/?status=DELIVERED").content.decode()
     )
@@ -163,13 +172,119 @@ def test_what_changes_an_order_needs_its_token(url: str):
     assert orders.get("ada", order.id).status == "PLACED"
 
 
-def test_the_account_page_shows_the_newest_orders_at_the_price_of_one_query(ada: Client):
-    deal = make_deal(live_at=NOW - 3 * DAY)
+def test_orders_are_listed_with_what_was_ordered_cancelled_or_not(ada: Client):
+    lamp, chair, table = (
+        make_deal(title=title, live_at=NOW - DAY) for title in ("A lamp", "A chair", "A table")
+    )
+    make_order("ada", lamp, chair, table, now=NOW - 2 * HOUR)
+    gone = make_order("ada", chair, now=NOW - HOUR)
+    make_order("ada", table)
+    fulfilment.cancel("ada", gone.id, by="ada", now=NOW)
+    answer = ada.get("/account/orders/")
+    assert calls(answer) == [BATCH, QUERY, QUERY, QUERY]
+    found = [[line.title for line in row.lines] for row in answer.context["rows"]]
+    assert found[:2] == [["A table"], ["A chair"]]
+    assert sorted(found[2]) == ["A chair", "A lamp", "A table"]
+    assert "and 2 more" in answer.content.decode()
+
+
+def test_an_order_whose_lines_are_missing_says_how_many_it_has(ada: Client):
+    order = make_order("ada", make_deal(title="A lamp"))
+    with a_line_lost(order):
+        page = " ".join(ada.get("/account/orders/").content.decode().split())
+    assert f'href="/account/orders/{order.id}/"> 1 deal </a>' in page
+
+
+def test_the_account_page_shows_first_what_is_under_way_and_due(ada: Client):
+    deal = make_deal(live_at=NOW - 3 * DAY, price=Decimal("30.00"), was_price=None)
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(7)]
+    for order in made[:3]:
+        fulfilment.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+    fulfilment.deliver("ada", made[0].id, by="kim", now=NOW)
+    fulfilment.cancel("ada", made[4].id, by="ada", now=NOW)
     answer = ada.get("/account/")
-    assert calls(answer) == [BATCH, QUERY]
-    assert [card.id for card in answer.context["orders"]] == [order.id for order in made[:5]]
-    assert answer.context["profile"].email == "ada@example.org"
+    assert calls(answer) == [BATCH, *[QUERY] * 5]
+    assert listed(answer) == [made[n].id for n in (1, 2, 3, 5, 6)]
+    assert [order.id for order in answer.context["under_way"]] == listed(answer)
+    page = " ".join(answer.content.decode().split())
+    for text in ("5 orders", "tracking AB 123", "€30.00", "Visa ending in 4242", "Hello, ada"):
+        assert text in page
+
+
+def test_who_has_nothing_yet_is_told_what_will_be_there(ada: Client):
+    page = " ".join(ada.get("/account/").content.decode().split())
+    for text in (
+        "0 orders",
+        "in the next 90 days",
+        "0 messages",
+        "What you order will be here, with where it is and how it is paid.",
+        "New deals of brands and categories that you watch will be here.",
+    ):
+        assert text in page
+
+
+def test_the_account_page_shows_new_deals_of_what_is_watched(ada: Client):
+    made = [make_deal(brand="Nordlicht", live_at=NOW - n * HOUR, title=f"Lamp {n}") for n in range(5)]
+    make_deal(brand="Others", category="toys-hobbies", live_at=NOW - 2 * HOUR, title="A kite")
+    make_deal(brand="Others", category="office-software", title="Not watched")
+    make_brand("Nordlicht")
+    make_category("toys-hobbies")
+    index_table()
+    assert ada.get("/account/").context["new_deals"] == []
+    relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=NOW)
+    relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=NOW)
+    answer = ada.get("/account/")
+    assert calls(answer) == [BATCH, *[QUERY] * 4]
+    titles = [card.title for card in answer.context["new_deals"]]
+    assert (titles[:2], len(titles)) == ([made[0].card.title, made[1].card.title], 3)
+    assert titles[2] in ("A kite", "Lamp 2")
+
+
+def test_an_order_says_apart_where_it_is_and_how_it_is_paid(ada: Client):
+    give_card("ada", "declines")
+    (payment,) = owe(account="ada", method="declines")
+    place = f"/account/orders/{payment.order}/"
+    before = ada.get(place)
+    assert [(step.name, bool(step.at)) for step in before.context["steps"]] == [
+        ("Placed", True),
+        ("Paid", False),
+        ("Shipped", False),
+        ("Delivered", False),
+    ]
+    assert before.context["payment_state"] == ("Not paid yet", "scheduled")
+    run(Ledger(), NOW)
+    failed = ada.get(place)
+    page = failed.content.decode()
+    assert failed.context["payment_state"] == ("Payment failed", "failed")
+    assert f"Order {payment.order[-6:]}" in page
+    assert "Your card was declined." in page
+    assert f'name="next" value="{place}"' in page
+    assert f'href="/account/card/?next={place}"' in page
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        ([], None),
+        (["PROCESSED", "PROCESSED"], "Paid: €2.00"),
+        (["PROCESSED", "SCHEDULED"], "1 of 2 paid"),
+        (["PROCESSED", "FAILED"], "Payment failed"),
+        (["PENDING", "SCHEDULED"], "Being charged"),
+        (["SCHEDULED", "SCHEDULED"], "Not paid yet"),
+        (["CANCELLED", "CANCELLED"], "Not charged"),
+        (["REFUNDED", "CANCELLED"], "Refunded"),
+        (["wanted back", "CANCELLED"], "Being refunded"),
+        (["REFUNDED", "PROCESSED"], "1 of 2 paid"),
+    ],
+)
+def test_how_far_an_order_is_paid_is_said_in_words(statuses: list[str], said: str | None):
+    found = []
+    for status in statuses:
+        refund = Refund("Broken", "kim", NOW) if status in ("REFUNDED", "wanted back") else None
+        stored = "PROCESSED" if status == "wanted back" else status
+        found.append(Payment("x", "ada", Decimal("1.00"), NOW, NOW, status=stored, refund=refund))
+    state = state_of(found, plan=2)
+    assert (state and state[0]) == said
 
 
 def test_messages_and_mails_tell_of_an_order(ada: Client):

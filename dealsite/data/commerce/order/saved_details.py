@@ -21,6 +21,7 @@ from dealsite.data.jobs.jobs import Job, job_write
 from dealsite.data.jobs.payloads import from_item
 from dealsite.data.names import as_typed
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.paging import to_end
 from dealsite.data.table.writes import Update, exists
@@ -57,7 +58,11 @@ class Buyer:
 @access_pattern("where a user's orders go, and the card that pays", "1 get")
 def buyer(username: str) -> Buyer:
     """Return what is kept of a user for their next order."""
-    item = table.get(keys.profile(username)) or {}
+    return buyer_from_item(table.get(keys.profile(username)) or {})
+
+
+def buyer_from_item(item: Item) -> Buyer:
+    """Return what a profile's item says of them."""
     card = item.get("card")
     kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
     return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1))
