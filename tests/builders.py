@@ -40,6 +40,12 @@ class Clock:
 
 
 STATED: dict[str, Any] = {"low_seen_at": "its shop window", "low_seen_on": NOW.date()}  # of a was-price
+CONDITION: dict[str, Any] = {  # of a deal without a price
+    "price": None,
+    "was_price": None,
+    "condition": "20 % off all shoes",
+    "link": LINK,
+}
 
 
 def make_id(live_at: datetime = NOW - HOUR, number: int | None = None) -> str:

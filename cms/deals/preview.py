@@ -95,10 +95,7 @@ def preview_context(content: DealContent, brand_name: str, deal_id: str, now: da
     # Words stand in for what is missing, and so that there are addresses to link to.
     title, category = card.title or _("Without a title"), card.category or "category"
     card = replace(card, title=title, brand=card.brand or "brand", category=category)
-    context = deal_context(card, content, history, now=now)
-    if not content.category:
-        context["category_name"] = _("No category")
-    return context
+    return deal_context(card, content, history, now=now)
 
 
 def _with_new_price(history: Sequence[Price], content: DealContent, now: datetime) -> Sequence[Price]:

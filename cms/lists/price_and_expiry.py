@@ -142,7 +142,7 @@ def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
 def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
     form = TermsForm(auto_id=f"%s-{stored.id}", **arguments)
     show_zone(form)
-    form.fields["price"].required = isinstance(stored, Deal)
+    form.fields["price"].required = isinstance(stored, Deal) and not stored.content.condition
     expires_at = form.fields["expires_at"]
     if isinstance(expires_at, LocalTimeField):
         expires_at.stored = stored.content.expires_at

@@ -33,6 +33,7 @@ from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.entities.deals import (
     ARTICLE_NUMBER_CHARACTERS,
     CODE,
+    CONDITION_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     HERE,
     MAX_STOCK,
@@ -62,6 +63,7 @@ def typed_deal(content: DealContent, brand_name: str) -> Typed:
         "brand": brand_name,
         "category": content.category,
         "price": typed_number(content.price),
+        "condition": content.condition,
         "was_price": typed_number(content.was_price),
         "low_seen_at": content.low_seen_at,
         "low_seen_on": content.low_seen_on.isoformat() if content.low_seen_on else "",
@@ -105,6 +107,13 @@ class DealForm(EditForm):
         choices=lambda: [("", _("Choose a category")), *category_names.names().items()],
     )
     price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
+    condition = CleanTextField(
+        label=_("Instead of a price"),
+        required=False,
+        max_length=CONDITION_CHARACTERS,
+        help_text=_("Such as “20 % off all shoes”."),
+        widget=forms.TextInput(attrs={"placeholder": " "}),
+    )
     was_price = PriceField(
         required=False,
         label=_("Compared with"),
@@ -223,6 +232,7 @@ class DealForm(EditForm):
             brand=brand,
             category=cleaned.get("category", ""),
             price=cleaned.get("price"),
+            condition=cleaned.get("condition", ""),
             was_price=cleaned.get("was_price"),
             low_seen_at=cleaned.get("low_seen_at", ""),
             low_seen_on=cleaned.get("low_seen_on"),

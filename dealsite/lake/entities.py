@@ -132,8 +132,8 @@ ENTITIES: tuple[Entity, ...] = (
         "Deal",
         "deals",
         by_id,
-        "id title brand brand_name category price was_price low low_seen_at low_seen_on raised_from sold shop "
-        "is_ad voucher_code article_number live_at:time expires_at sold_out featured_on link description version "
+        "id title brand brand_name category price condition was_price low low_seen_at low_seen_on raised_from sold "
+        "shop is_ad voucher_code article_number live_at:time expires_at sold_out featured_on link description version "
         "created_at created_by updated_at updated_by",
         live_at=by_id,
         with_people=True,
@@ -151,7 +151,7 @@ ENTITIES: tuple[Entity, ...] = (
         "Draft",
         "drafts",
         by_id,
-        "id title brand brand_name category price was_price low_seen_at low_seen_on sold shop is_ad "
+        "id title brand brand_name category price condition was_price low_seen_at low_seen_on sold shop is_ad "
         "voucher_code article_number expires_at link description stock version published_as created_by "
         "updated_at updated_by",
     ),

@@ -32,6 +32,7 @@ DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
 DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
 SECOND_BITS, CENT_BITS = 34, 30
+UNPRICED = 2**CENT_BITS - 1  # after all prices
 BRAND_SEPARATOR = "\n"
 PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # what a deal or draft may lack
 
@@ -107,7 +108,7 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
     plain = markdown.to_plain(item.get("description") or "")
     number = int(ULID.from_str(card.id))
     seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
-    cents = min(int(card.price * 100), 2**CENT_BITS - 1) if card.price is not None else 2**CENT_BITS - 1
+    cents = min(int(card.price * 100), UNPRICED - 1) if card.price is not None else UNPRICED
     category = category_names.names().get(card.category, "")
     spelled = " ".join((card.title, card.brand_name, category, plain))
     kind = DEAL if item["type"] == "Deal" else DRAFT

@@ -12,7 +12,7 @@ from tantivy import FieldType, Occur, Query, Searcher
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
-from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, SECOND_BITS, milliseconds
+from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, SECOND_BITS, UNPRICED, milliseconds
 from dealsite.search.words import (
     COMPOUND,
     LETTERS_FOR_A_TYPO,
@@ -145,7 +145,7 @@ def filters(question: Question, now: datetime) -> list[Query]:
         found.append(_between("by_discount", question.off_at_least << SECOND_BITS, NEVER))
     if question.price_from is not None or question.price_to is not None:
         low = int(question.price_from * 100) if question.price_from is not None else 0
-        high = int(question.price_to * 100) if question.price_to is not None else NEVER
+        high = int(question.price_to * 100) if question.price_to is not None else UNPRICED - 1
         found.append(_between("cents", low, high) if low <= high else Query.empty_query())
     return [Query.const_score_query(query, 0.0) for query in found]
 

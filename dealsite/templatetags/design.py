@@ -147,6 +147,12 @@ def price(amount: Decimal | None) -> SafeString:
 
 
 @register.filter
+def costs(card: DealCard) -> str:
+    """What a deal costs, or what there is instead of a price."""
+    return money(card.price) or card.condition
+
+
+@register.filter
 def compared(card: DealCard) -> str:
     """What a price may be compared with, in a few words; nothing for nothing."""
     if card.saving:

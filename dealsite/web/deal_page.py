@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 
 from dealsite.data.catalogue.cards import LOOKED_BACK, OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.prices import Price, of_seller
 from dealsite.data.entities.deals import HERE
 from dealsite.templatetags.design import money, time_left
@@ -40,8 +39,7 @@ def deal_context(
         "sold": content.sold,
         "shop": content.shop or _("a shop"),
         "stock": content.stock,
-        "chart": price_chart(of_seller(history), low, now) if history else None,
-        "category_name": category_names.names().get(card.category, card.category),
+        "chart": price_chart(of_seller(history), low, now) if history and card.price is not None else None,
         "description": markdown.to_html(content.description),
     }
 

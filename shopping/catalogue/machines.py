@@ -21,7 +21,7 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.entities.deals import CODE
 from dealsite.data.table.errors import NotFound
-from dealsite.templatetags.design import compared, money
+from dealsite.templatetags.design import compared, costs
 from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import feed
 from shopping.catalogue.page_metadata import absolute, canonical, deal_path
@@ -97,7 +97,7 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
 
 
 def _in_words(card: DealCard, now: datetime) -> str:
-    words = f"{card.brand_name}: {money(card.price)}"
+    words = f"{card.brand_name}: {costs(card)}"
     if (said := compared(card)) and not is_over(card.state(now)):
         words = f"{words} ({said})"
     if card.sold == CODE:

@@ -44,10 +44,12 @@ def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeSt
     offer: dict[str, Any] = {
         "@type": "Offer",
         "url": address,
-        "price": str(card.price),
-        "priceCurrency": settings.DEALSITE_CURRENCY,
         "availability": f"https://schema.org/{AVAILABILITY.get(state, 'InStock')}",
     }
+    if card.price is None:
+        offer["description"] = card.condition
+    else:
+        offer |= {"price": str(card.price), "priceCurrency": settings.DEALSITE_CURRENCY}
     if seller := card.shop or (card.sold and settings.DEALSITE_NAME):
         offer["seller"] = {"@type": "Organization", "name": seller}
     if card.saving and state not in AVAILABILITY:

@@ -225,7 +225,10 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
         "structured_data": product(card, state=shown["state"], summary=summary, address=address),
         "trail": [
             (reverse("front_page"), _("Deals")),
-            (reverse("category", args=[card.category]), shown["category_name"]),
+            (
+                reverse("category", args=[card.category]),
+                category_names.names().get(card.category, card.category),
+            ),
             ("", card.title),
         ],
     }

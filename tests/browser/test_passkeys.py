@@ -69,13 +69,13 @@ def test_a_passkey_is_added_and_signs_in_and_confirms(visitor: Page, monkeypatch
 
     sign_out(page)
     page.get_by_role("button", name="Sign in with a passkey").press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("ada")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Hello, ada")
 
     sign_out(page)
     sign_in_by_form(page, "ada")
     expect(page.get_by_role("heading", level=1)).to_have_text("Enter your code")
     page.get_by_role("button", name="Use a passkey instead").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("ada")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Hello, ada")
 
     monkeypatch.setattr(decorators, "FRESH", timedelta(0))
     page.goto("/cms/users/zoe/")

@@ -44,4 +44,4 @@ def test_it_is_set_up_by_the_keyboard_and_asked_for_at_the_next_sign_in(site, wi
     expect(page.get_by_role("heading", level=1)).to_have_text("Enter your code")
     page.get_by_label("Code", exact=True).fill(codes[0])
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("ada")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Hello, ada")

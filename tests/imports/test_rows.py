@@ -100,7 +100,7 @@ REFUSED = [
     ({"brand": "---"}, "brand", "---", "The name needs a letter or a digit."),
     ({"brand": "x" * 81}, "brand", "x" * 79 + "…", "Shorten the name to 80 characters."),
     ({"category": "garden"}, "category", "garden", "There is no such category. There are: "),
-    ({"price": ""}, "price", "", "Enter the price."),
+    ({"price": ""}, "price", "", "Enter the price, or what"),
     (
         {"price": "$ 12"},
         "price",

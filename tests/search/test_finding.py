@@ -15,7 +15,7 @@ from dealsite.search import folder, reader
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import ENOUGH, NEAR, PAGE_SIZE, related
 from dealsite.search.question import Question
-from tests.builders import DAY, HOUR, NOW, STATED
+from tests.builders import CONDITION, DAY, HOUR, NOW, STATED
 from tests.hostile import EXAMPLES, huge, texts
 from tests.search.conftest import deal_item, draft_item, search, titles
 
@@ -431,6 +431,13 @@ def test_filters_narrow_down_and_each_is_counted_as_if_it_were_not_there(index, 
 def test_prices_are_bounds_that_count_in(low, high, listed):
     found = search(price_from=low and Decimal(low), price_to=high and Decimal(high))
     assert set(titles(found)) == listed
+
+
+def test_what_has_no_price_comes_after_all_prices_and_lies_in_no_bounds(index):
+    index(deal_item("Lamp dear", price=Decimal("999999.99")), deal_item("Lamp words", **CONDITION))
+    assert titles(search("lamp", sort="price")) == ["Lamp dear", "Lamp words"]
+    assert titles(search("lamp", price_from=Decimal(1))) == ["Lamp dear"]
+    assert titles(search("lamp", price_to=Decimal(1))) == []
 
 
 def test_pages_repeat_and_skip_nothing(index, subtests):

@@ -58,6 +58,8 @@ class Picture:
 class DealCard:
     """What a list shows of a deal or a draft (a draft's may be half empty); aware UTC times, prices with cents.
 
+    `condition` is what there is instead of a price ("20 % off all shoes"), '' where there is one.
+
     `was_price` is what the maker asks (the RRP), or, if an editor saw it at `low_seen_at` on `low_seen_on`, what the
     seller states as its lowest price of 30 days. `low` is the lowest price of the 30 days before the one that holds,
     where it is known, `raised_from` the one before it if that was lower. `sold` is HERE, SHOP or CODE, '' where a
@@ -70,6 +72,7 @@ class DealCard:
     brand_name: str
     category: str
     price: Decimal | None
+    condition: str = ""
     was_price: Decimal | None = None
     low_seen_at: str = ""
     low_seen_on: date | None = None

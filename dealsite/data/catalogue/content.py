@@ -20,6 +20,7 @@ from dealsite.data.entities.deals import (
     ARTICLE_NUMBER_CHARACTERS,
     AT_SHOPS,
     CODE,
+    CONDITION_CHARACTERS,
     DESCRIPTION_CHARACTERS,
     HERE,
     MAX_PRICE,
@@ -44,13 +45,15 @@ class DealContent:
     `brand` and `category` are slugs, prices are Decimal in the site's currency, times aware UTC,
     `stock` is None where it is not counted. `was_price` is the RRP, or with `low_seen_at` and `low_seen_on` the
     lowest price of 30 days that the shop stated there and then. `sold` is HERE, SHOP or CODE; what is sold here may
-    have a link and code, which shoppers do not see. `is_ad`: the site earns from the link.
+    have a link and code, which shoppers do not see. `is_ad`: the site earns from the link. What shops sell may
+    have a `condition` instead of a price.
     """
 
     title: str = ""
     brand: str = ""
     category: str = ""
     price: Decimal | None = None
+    condition: str = ""
     was_price: Decimal | None = None
     low_seen_at: str = ""
     low_seen_on: date | None = None
@@ -96,7 +99,7 @@ class DealContent:
 
 
 SHOWN = (
-    *("title", "brand", "category", "price", "was_price", "low_seen_at", "low_seen_on"),
+    *("title", "brand", "category", "price", "condition", "was_price", "low_seen_at", "low_seen_on"),
     *("sold", "is_ad", "voucher_code", "article_number", "picture", "expires_at"),
 )
 
@@ -182,9 +185,15 @@ def problems(content: DealContent, *, live_at: datetime) -> dict[str, str]:
         )
     if content.sold in AT_SHOPS and content.stock is not None:
         found["stock"] = _("Only what is sold here has a stock. Choose that, or empty this.")
-    if content.price is None:
+    if content.price is None and content.sold == HERE:
         found["price"] = _("Enter the price.")
-    elif content.was_price is not None and content.was_price <= content.price:
+    elif content.price is None and not content.condition:
+        found["price"] = _("Enter the price, or what there is instead of one.")
+    elif content.price is not None and content.condition:
+        found["condition"] = _("There is a price. Empty this, or the price.")
+    elif content.price is None and content.was_price is not None:
+        found["was_price"] = _("There is no price to compare this with. Leave it empty.")
+    elif content.price is not None and content.was_price is not None and content.was_price <= content.price:
         found["was_price"] = _(
             "The amount to compare with must be above the price. Leave it empty if there is none."
         )
@@ -215,6 +224,7 @@ def text_problems(content: DealContent) -> dict[str, str]:
         ("title", TITLE_CHARACTERS),
         ("description", DESCRIPTION_CHARACTERS),
         ("link", LINK_CHARACTERS),
+        ("condition", CONDITION_CHARACTERS),
         ("voucher_code", VOUCHER_CODE_CHARACTERS),
         ("low_seen_at", SEEN_AT_CHARACTERS),
         ("article_number", ARTICLE_NUMBER_CHARACTERS),

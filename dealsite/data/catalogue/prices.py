@@ -28,7 +28,7 @@ ROOM = 40  # deletions of one transaction that empties the trash
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a deal cost from a time on; `new_seller`: whoever sold it before then was another."""
+    """What a deal cost from a time on; `new_seller`: before then another sold it, or it had no price."""
 
     since: datetime
     price: Decimal
@@ -74,16 +74,18 @@ def of_seller(history: Sequence[Price]) -> list[Price]:
     return [one for n, one in enumerate(own) if n == 0 or one.price != own[n - 1].price]
 
 
-def first_write(deal_id: str, content: DealContent) -> Put:
-    """Return the write of the price with which a deal is published."""
-    return _put(deal_id, content, time_of(deal_id), deal_id)
+def first_writes(deal_id: str, content: DealContent) -> list[Write]:
+    """Return the write of the price with which a deal is published, if it has one."""
+    if content.price is None:
+        return []
+    return [_put(deal_id, content.price, time_of(deal_id), deal_id)]
 
 
 def change_write(
-    deal_id: str, content: DealContent, version: int, *, now: datetime, new_seller: bool = False
+    deal_id: str, price: Decimal, version: int, *, now: datetime, new_seller: bool = False
 ) -> Put:
     """Return the write of another price, from now on; `version` is the one that the deal gets with it."""
-    return _put(deal_id, content, now, change_id(version, now), new_seller=new_seller)
+    return _put(deal_id, price, now, change_id(version, now), new_seller=new_seller)
 
 
 def change_id(version: int, at: datetime) -> str:
@@ -93,7 +95,12 @@ def change_id(version: int, at: datetime) -> str:
 
 def move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:
     """Return the writes that bring the price of a scheduled deal to its new time, which is another id."""
-    return [Delete(key=keys.price(deal_id, time_of(deal_id), deal_id)), first_write(new_id, content)]
+    return [first_deletion(deal_id), *first_writes(new_id, content)]
+
+
+def first_deletion(deal_id: str) -> Delete:
+    """Return the write that deletes the price with which a deal was to be published."""
+    return Delete(key=keys.price(deal_id, time_of(deal_id), deal_id))
 
 
 def deletions(deal_id: str) -> list[Write]:
@@ -113,10 +120,6 @@ def as_item(
     return PRICE.item(values | ({"new_seller": True} if new_seller else {}))
 
 
-def _put(
-    deal_id: str, content: DealContent, since: datetime, entry_id: str, *, new_seller: bool = False
-) -> Put:
-    if content.price is None:
-        raise ValueError("A deal without a price is not published.")
-    item = as_item(deal_id, entry_id, since, content.price, new_seller=new_seller)
+def _put(deal_id: str, price: Decimal, since: datetime, entry_id: str, *, new_seller: bool = False) -> Put:
+    item = as_item(deal_id, entry_id, since, price, new_seller=new_seller)
     return Put(key=keys.price(deal_id, since, entry_id), item=item)

@@ -13,6 +13,7 @@ from dealsite.data.table.ids import iso, time_of
 TITLE_CHARACTERS = 300
 DESCRIPTION_CHARACTERS = 20_000
 VOUCHER_CODE_CHARACTERS = 100
+CONDITION_CHARACTERS = 60
 SEEN_AT_CHARACTERS = 200  # a link or a place
 ARTICLE_NUMBER_CHARACTERS = 70
 ALT_CHARACTERS = 500
@@ -58,7 +59,8 @@ def card(*, of_draft: bool = False, of: str = "id") -> Shape:
             copy_of="Brand.name" if of == "id" else "", most=NAME_CHARACTERS, optional=of_draft
         ),
         "category": Slug(optional=True) if of_draft else CATEGORY_OF,
-        "price": Money(most=MAX_PRICE, optional=of_draft),
+        "price": Money(most=MAX_PRICE, optional=True),
+        "condition": Text(most=CONDITION_CHARACTERS, optional=True, about="what there is instead of a price"),
         "was_price": Money(most=MAX_PRICE, optional=True, about="the RRP, or the 30-day low that was seen"),
         "low_seen_at": Text(most=SEEN_AT_CHARACTERS, optional=True, about="where the seller states it"),
         "low_seen_on": Day(optional=True),
@@ -83,10 +85,12 @@ def card(*, of_draft: bool = False, of: str = "id") -> Shape:
 DEAL_CARD, DRAFT_CARD = card(), card(of_draft=True)
 
 
-def was_price_is_above(item: Item) -> str:
-    """Say what is wrong with a published deal's was-price."""
+def is_priced(item: Item) -> str:
+    """Say what is wrong with a published deal of which nobody knows what it costs, or whose was-price is too low."""
     shown = item["card"]
-    is_so = "was_price" not in shown or shown["was_price"] > shown["price"]
+    if "price" not in shown and "condition" not in shown:
+        return "It has neither a price nor a condition."
+    is_so = "was_price" not in shown or shown["was_price"] > shown.get("price", shown["was_price"])
     return "" if is_so else "The was-price is not above the price."
 
 
@@ -129,7 +133,7 @@ DEAL = Entity(
             LINK_CHECK, optional=True, about="what the last checks of its link found, if not all is well"
         ),
     },
-    rules=(was_price_is_above, ends_after_publication, link_check_is_whole),
+    rules=(is_priced, ends_after_publication, link_check_is_whole),
 )
 
 OFFER = Entity(
@@ -141,7 +145,7 @@ OFFER = Entity(
         "id": Ulid(refers="Deal"),
         "brand": Slug(copy_of="Deal.card.brand"),
         "category": Text(one_of=tuple(CATEGORIES), copy_of="Deal.card.category"),
-        "price": Money(most=MAX_PRICE, copy_of="Deal.card.price"),
+        "price": Money(most=MAX_PRICE, optional=True, copy_of="Deal.card.price"),
         "expires_at": Time(optional=True, copy_of="Deal.card.expires_at"),
         "stock": Whole(most=MAX_STOCK, optional=True, unit="pieces", about="absent: not counted"),
         "elsewhere": Flag(optional=True, about="a shop sells it: no cart takes it"),

@@ -61,6 +61,8 @@ class Prices:
             if not deal:
                 if not seen.in_trash:
                     yield from _stray_prices(deal_id)
+            elif "price" not in deal:
+                continue
             elif seen.prices:
                 newest = sorted(seen.prices, key=itemgetter(0))[-prices.MOST_READ :]
                 yield from _price_problems(deal, [_item(OF_PRICE, one) for one in newest])

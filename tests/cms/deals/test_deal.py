@@ -92,6 +92,22 @@ def test_saving_an_unchanged_deal_writes_nothing(editor):
     assert deals.get(deal.id).version == deal.version
 
 
+def test_a_deal_gets_something_instead_of_its_price_and_a_price_again(editor):
+    deal = make_deal(link=LINK)
+    typed = {"price": "", "was_price": "", "condition": "Free delivery from €30"}
+    assert editor.post(address(deal), inputs(editor.get(address(deal))) | typed).status_code == 302
+    stored = deals.get(deal.id).content
+    assert (stored.price, stored.was_price, stored.condition) == (None, None, typed["condition"])
+    assert "Free delivery from €30" in editor.get("/cms/deals/").content.decode()
+    form = inputs(editor.get(address(deal)))
+    refused = editor.post(address(deal), form | {"price": "5.00"})
+    assert refused.status_code == 422
+    assert "There is a price. Empty this, or the price." in refused.content.decode()
+    assert editor.post(address(deal), form | {"price": "5.00", "condition": ""}).status_code == 302
+    stored = deals.get(deal.id).content
+    assert (stored.price, stored.condition) == (Decimal("5.00"), "")
+
+
 def test_a_deal_cannot_lose_what_publishing_needs(editor):
     deal = make_deal()
     response = editor.post(address(deal), inputs(editor.get(address(deal))) | {"title": "", "price": ""})

@@ -54,7 +54,6 @@ def test_an_empty_form_is_a_deal_without_anything(editor):
     html = shown(editor, {})
     assert "Without a title" in html
     assert "No brand" in html
-    assert "No category" in html
     assert "None" not in html
 
 
@@ -120,7 +119,7 @@ def test_without_script_the_preview_is_a_page_of_its_own_where_nothing_can_be_bo
     assert response.status_code == 200
     assert '<meta name="robots" content="noindex">' in html
     assert 'alt="A keyboard"' in html
-    assert re.search(r'<button class="btn btn-primary btn-lg flex-1"\s+type="submit"\s+disabled>', html)
+    assert re.search(r'<button class="btn btn-primary min-h-11 flex-1"\s+type="submit"\s+disabled>', html)
     assert re.search(r'<button class="offer-add"[^>]*\sdisabled>', html)
 
 

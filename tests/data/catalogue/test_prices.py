@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,25 @@ from hypothesis import strategies as st
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, prices
 from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import problems
 from dealsite.data.catalogue.deal import editing, publishing, rescheduling
 from dealsite.data.catalogue.prices import Price
-from dealsite.data.entities.deals import SHOP
+from dealsite.data.entities.deals import HERE, SHOP
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Delete, Update
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id
+from tests.builders import (
+    CONDITION,
+    DAY,
+    EDITOR,
+    HOUR,
+    LINK,
+    NOW,
+    make_brand,
+    make_category,
+    make_content,
+    make_deal,
+    make_id,
+)
 from tests.measuring import measured
 
 NORDLICHT = Brand("nordlicht", "Nordlicht")
@@ -26,6 +40,12 @@ NORDLICHT = Brand("nordlicht", "Nordlicht")
 
 def reprice(deal: deals.Deal, price: str, was_price: str | None = "119.00", *, now=NOW) -> deals.Deal:
     content = make_content(price=Decimal(price), was_price=Decimal(was_price) if was_price else None)
+    return editing.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
+
+
+def retold(deal: deals.Deal, *, now: datetime, **changed: Any) -> deals.Deal:
+    """Return a deal at a shop that has another price, or condition, from a time on."""
+    content = make_content(**({"link": LINK, "was_price": None} | changed))
     return editing.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
 
 
@@ -80,6 +100,51 @@ def test_a_price_that_nobody_was_offered_is_not_kept():
     rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     assert kept(deal.id) == []
     assert kept(new_id) == [(NOW + 2 * DAY, "69.90")]
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_deal_without_a_price_keeps_none_and_what_it_costs_later_is_compared_with_nothing_of_before():
+    deal = make_deal(**CONDITION, live_at=NOW - 20 * DAY)
+    assert (kept(deal.id), deal.card.condition, deal.card.low) == ([], "20 % off all shoes", None)
+    deal = retold(deal, now=NOW - 9 * DAY, price=Decimal("50.00"))
+    assert (kept(deal.id), deal.card.low) == ([(NOW - 9 * DAY, "50.00")], None)
+    deal = retold(deal, now=NOW - 8 * DAY, **CONDITION)
+    assert (deal.card.price, deal.card.condition, deal.card.low) == (None, "20 % off all shoes", None)
+    deal = retold(deal, now=NOW - 7 * DAY, price=Decimal("40.00"))
+    assert deal.card.low is None  # of the days between there is no price
+    deal = retold(deal, now=NOW - 6 * DAY, price=Decimal("30.00"))
+    assert [price for _, price in kept(deal.id)] == ["50.00", "40.00", "30.00"]
+    assert deal.card.low is None  # 30 days are not known
+
+
+@pytest.mark.usefixtures("whole_table")
+def test_a_scheduled_deal_loses_and_gets_its_price():
+    deal = retold(make_deal(live_at=NOW + DAY, link=LINK), now=NOW, **CONDITION)
+    assert kept(deal.id) == []
+    deal = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
+    assert kept(deal.id) == []
+    deal = retold(deals.get(deal.id), now=NOW, price=Decimal("40.00"))
+    assert kept(deal.id) == [(NOW + 2 * DAY, "40.00")]
+
+
+PROBLEMS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "neither": ({"condition": ""}, {"price": "Enter the price, or what there is instead of one."}),
+    "both": ({"price": Decimal(5)}, {"condition": "There is a price. Empty this, or the price."}),
+    "sold here": ({"sold": HERE}, {"price": "Enter the price."}),
+    "compared": (
+        {"was_price": Decimal(5)},
+        {"was_price": "There is no price to compare this with. Leave it empty."},
+    ),
+    "too long": ({"condition": "x" * 61}, {"condition": "Shorten this to 60 characters; it has 61."}),
+    "right": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_shops_sell_has_a_price_or_something_instead_of_one(name: str):
+    changed, found = PROBLEMS[name]
+    content = replace(make_content(**CONDITION), **changed)
+    assert problems(content, live_at=NOW) == found
 
 
 @pytest.mark.usefixtures("whole_table")

@@ -20,7 +20,7 @@ from dealsite.data.entities.deals import SHOP
 from dealsite.data.integrity import checks
 from dealsite.data.table import client, errors, schema
 from dealsite.data.table.writes import Delete, Put
-from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, PICTURE, make_deal, make_id
+from tests.builders import CONDITION, DAY, EDITOR, HOUR, LINK, NOW, PICTURE, make_deal, make_id
 from tests.measuring import measured
 from tests.shop import ANN, BOB, GUEST, add, delete, edit, fill, held, make_deals, want
 
@@ -385,7 +385,7 @@ def test_what_changed_since_the_shopper_looked_is_named():
     edit(fewer, stock=2)
     edit(sold_out, stock=0)
     edit(expired, expires_at=NOW)
-    edit(elsewhere, sold=SHOP, link=LINK, stock=None)
+    edit(elsewhere, sold=SHOP, stock=None, **CONDITION)
     delete(gone)
     assert problems() == {
         up.id: (carts.PRICE_UP,),

@@ -23,6 +23,7 @@ CARD: dict[str, Any] = {
     "brand_name": "Nordlicht",
     "category": "peripherals-networking",
     "price": Decimal("79.9"),
+    "condition": "20 % off all keyboards",
     "was_price": 119,
     "low_seen_at": "https://shop.example/offers",
     "low_seen_on": "2025-11-20",

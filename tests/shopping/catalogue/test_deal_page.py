@@ -13,7 +13,7 @@ from django.utils import translation
 
 from dealsite.data.catalogue.cards import Picture
 from shopping.templatetags.shopping import deal_card
-from tests.builders import DAY, HOUR, LINK, NOW, PICTURE, STATED, make_deal
+from tests.builders import CONDITION, DAY, HOUR, LINK, NOW, PICTURE, STATED, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -82,6 +82,20 @@ def test_a_deal_has_the_buttons_of_its_kind_only(client: Client, content, shown)
     assert [words for words in ("Sold here", "shop.example") if words in card] == [
         "Sold here" if CART in shown else "shop.example"
     ]
+
+
+def test_what_there_is_instead_of_a_price_stands_in_its_place(client: Client):
+    deal = make_deal(title="Shoes", **CONDITION, voucher_code="SAVE20")
+    html = client.get(address_of(deal)).content.decode()
+    words = '<span class="price-words">20 % off all shoes</span>'
+    assert html.count(words) == 2  # beside the picture, and at a phone's foot
+    assert "price-now" not in html
+    assert words in str(deal_card(deal.card, NOW))
+    assert words in str(deal_card(deal.card, NOW, "side"))
+    offer = structured_data(html)["offers"]
+    assert ("price" in offer, offer["description"]) == (False, "20 % off all shoes")
+    feed = client.get("/deals.atom").content.decode()
+    assert "Nordlicht: 20 % off all shoes, voucher code SAVE20" in feed
 
 
 def test_a_card_keeps_the_spaces_that_belong_to_titles_and_amounts():

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -161,13 +160,18 @@ def _priced(deal: Deal, content: DealContent, brand: Brand, now: datetime) -> tu
     if not is_other and (content.was_price, content.low_seen_on) == (was.was_price, was.low_seen_on):
         return replace(card, low=deal.card.low, raised_from=deal.card.raised_from), []
     if not deal.card.is_visible(now):  # nobody was ever offered the one before
-        return card, [prices.first_write(deal.id, content)] if is_other else []
-    history = prices.of_deal(deal.id) or [Price(deal.live_at, was.price or Decimal(0))]
-    if not is_other or content.price is None:
+        first = prices.first_writes(deal.id, content) or [prices.first_deletion(deal.id)]
+        return card, first if is_other else []
+    if content.price is None:
+        return card, []
+    history = prices.of_deal(deal.id)
+    if not history and was.price is not None:
+        history = [Price(deal.live_at, was.price)]
+    if not is_other:
         return prices.compared(card, history), []
-    new_seller = content.shop != was.shop
-    change = prices.change_write(deal.id, content, deal.version + 1, now=now, new_seller=new_seller)
-    earlier = [] if deal.has_prices else [prices.first_write(deal.id, was)]
+    new_seller = content.shop != was.shop or was.price is None
+    change = prices.change_write(deal.id, content.price, deal.version + 1, now=now, new_seller=new_seller)
+    earlier = [] if deal.has_prices else prices.first_writes(deal.id, was)
     return prices.compared(card, [*history, Price(now, content.price, new_seller)]), [*earlier, change]
 
 
@@ -177,7 +181,9 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
     changes: dict[Any, Any] = {}
     gone: list[str] = []
     when = [exists()]
-    if content.price != was.price:
+    if content.price is None:
+        gone.append("price")
+    elif content.price != was.price:
         changes["price"] = content.price
     if (content.brand, content.category) != (was.brand, was.category):
         changes |= {"brand": content.brand, "category": content.category}

@@ -97,7 +97,7 @@ def _publish_writes(
     announce: bool = False,
 ) -> tuple[Put, *tuple[Write, ...]]:
     put, offer = deal_writes(deal_id, content, brand, by, now, draft.id if draft else "")
-    writes: list[Write] = [offer, prices.first_write(deal_id, content), check_brand(brand)]
+    writes: list[Write] = [offer, *prices.first_writes(deal_id, content), check_brand(brand)]
     writes += known_by.write(deal_id, content.names)
     if draft is not None:
         writes.append(drafts.published_write(draft, deal_id))
