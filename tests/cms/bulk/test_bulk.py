@@ -128,8 +128,8 @@ def test_what_cannot_be_changed_says_why(editor):
     page = text_of(editor.get(BULK, {"state": "draft", "deal": half.id, "action": "publish"}))
     assert "1 cannot be changed" in page
     assert (
-        "Other half Choose a brand, or enter a new one. Choose a category. Enter the link to the shop. Enter the price."
-        in page
+        "Other half Choose a brand, or enter a new one. Choose a category. Enter the link to the shop. "
+        "Enter the price, or what there is instead of one." in page
     )
     assert "Publish drafts" in page
     assert (

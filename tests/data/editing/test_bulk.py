@@ -224,7 +224,10 @@ def test_drafts_are_published_and_become_drafts_again():
     published = deals.get(drafts.get(good.id).published_as)
     assert (published.content.title, published.updated_by) == ("Desk", EDITOR)
     assert counts() == ("done", 1, 1)
-    assert reasons() == {lacking.id: "Enter the price. Describe the picture for those who cannot see it."}
+    assert reasons() == {
+        lacking.id: "Enter the price, or what there is instead of one. "
+        "Describe the picture for those who cannot see it."
+    }
     undo()
     again = drafts.get(good.id)
     assert (again.published_as, again.content) == ("", good.content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -26,7 +26,6 @@ from tests.gateways.ledger import Ledger
 from tests.orders import a_line_lost, make_order
 from tests.payments import owe, run
 from tests.people import calls, give_card, make_user, signed_in
-from tests.searching import index_table
 
 pytestmark = pytest.mark.usefixtures("now")
 
@@ -223,13 +222,13 @@ def test_who_has_nothing_yet_is_told_what_will_be_there(ada: Client):
         assert text in page
 
 
-def test_the_account_page_shows_new_deals_of_what_is_watched(ada: Client):
+def test_the_account_page_shows_new_deals_of_what_is_watched(ada: Client, search_index: Callable[[], None]):
     made = [make_deal(brand="Nordlicht", live_at=NOW - n * HOUR, title=f"Lamp {n}") for n in range(5)]
     make_deal(brand="Others", category="toys-hobbies", live_at=NOW - 2 * HOUR, title="A kite")
     make_deal(brand="Others", category="office-software", title="Not watched")
     make_brand("Nordlicht")
     make_category("toys-hobbies")
-    index_table()
+    search_index()
     assert ada.get("/account/").context["new_deals"] == []
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=NOW)
     relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=NOW)
