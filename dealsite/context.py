@@ -9,6 +9,7 @@ from django.utils import timezone
 from dealsite.accounts import cookies
 from dealsite.accounts.requests import is_behind_unknown_proxy
 from dealsite.data.catalogue.display_names import category_names, missing_categories
+from dealsite.data.entities.operations import SITE_PAGES
 from dealsite.data.jobs import site_switch
 from dealsite.home import COMMAND
 
@@ -20,6 +21,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "site_name": settings.DEALSITE_NAME,
         "currency": settings.DEALSITE_CURRENCY,
         "categories": category_names.names(),
+        "about_pages": SITE_PAGES,
         "missing_categories": missing_categories,
         "user": getattr(request, "user", None),
         "cms_frame": "cms/base.html" if _is_at_work(request) else "",

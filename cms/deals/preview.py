@@ -99,7 +99,9 @@ def preview_context(content: DealContent, brand_name: str, deal_id: str, now: da
 
 
 def _with_new_price(history: Sequence[Price], content: DealContent, now: datetime) -> Sequence[Price]:
-    if content.price is None or not history:
+    if content.price is None:
+        return ()
+    if not history:
         return history
     is_new = history[-1].price != content.price
     return [*history, Price(now, content.price)] if is_new else history

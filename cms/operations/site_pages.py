@@ -1,6 +1,5 @@
 """Pages such as the terms: admins see which are still samples, and write their texts in each language."""
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -9,7 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from cms.shared.fields import MarkdownField, version_in
+from cms.shared.edit_form import EditForm
+from cms.shared.fields import MarkdownField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import site_pages as stored
@@ -19,11 +19,13 @@ from dealsite.data.table.errors import Unavailable, VersionConflict
 from dealsite.web.pages import page
 
 
-class SitePageForm(forms.Form):
-    """The texts of a page; both empty: its sample."""
+class SitePageForm(EditForm):
+    """The texts of a page, as it shows them: what equals its sample is not stored."""
 
     en = MarkdownField(rows=18, max_length=PAGE_CHARACTERS, label=gettext_lazy("In English"))
     de = MarkdownField(rows=18, max_length=PAGE_CHARACTERS, label=gettext_lazy("In German"))
+
+    compared = ("en", "de")
 
 
 @page("1 batch get")
@@ -41,50 +43,40 @@ def site_page(request: EditorRequest, slug: str) -> HttpResponse:
     """The texts of a page, which a save changes and `sample` drops. 1 get, or 1 get + 1 transaction."""
     if request.method != "POST":
         found = stored.get(slug)
-        return _show(request, found, SitePageForm(initial=found.texts if found.is_edited else _samples(slug)))
-    form = SitePageForm(request.POST)
-    version = version_in(request.POST.get("version", ""))
-    to_sample = "sample" in request.POST
+        return _show(request, SitePageForm.opened(_texts(found), found.version), found)
+    form, found = SitePageForm.posted(request.POST, request.FILES), SitePage(slug)
     try:
         found = stored.get(slug)
-        if not to_sample and not form.is_valid():
-            return _show(request, found, form, version=version, status=422)
-        texts = form.cleaned_data if not to_sample else _samples(slug)
-        if texts == _samples(slug):
-            texts = dict.fromkeys(texts, "")
-        if texts != found.texts:
-            if version != found.version:
-                raise VersionConflict(current=found)
-            stored.edit(found, **texts, by=request.user.username, now=timezone.now())
+        return _change(request, form, found)
     except VersionConflict as conflict:
         current = conflict.current or stored.get(slug)
-        return _show(request, current, form, theirs=current, status=409)
+        form.set_against(_texts(current), current.version)
+        return _show(request, form, current, status=409)
     except Unavailable as error:
-        return _show(request, SitePage(slug), form, version=version, trouble=str(error), status=503)
+        return _show(request, form, found, trouble=str(error), status=503)
+
+
+def _change(request: EditorRequest, form: SitePageForm, found: SitePage) -> HttpResponse:
+    shown, samples, to_sample = _texts(found), _texts(SitePage(found.slug)), "sample" in request.POST
+    form.take(shown)
+    if not to_sample and not form.is_valid():
+        return _show(request, form, found, status=422)
+    texts = samples if to_sample else {name: form.cleaned_data[name] for name in form.compared}
+    if texts != shown:
+        if form.version != found.version:
+            raise VersionConflict(current=found)
+        texts = texts if texts != samples else dict.fromkeys(texts, "")
+        stored.edit(found, **texts, by=request.user.username, now=timezone.now())
     messages.success(request, _("The page shows its sample again.") if to_sample else _("The page is saved."))
-    return redirect("cms_site_page", slug)
+    return redirect("cms_site_page", found.slug)
 
 
-def _samples(slug: str) -> dict[str, str]:
-    return {language: sample(slug, language) for language in ("en", "de")}
+def _texts(found: SitePage) -> dict[str, str]:
+    return found.texts if found.is_edited else {one: sample(found.slug, one) for one in found.texts}
 
 
 def _show(
-    request: EditorRequest,
-    found: SitePage,
-    form: SitePageForm,
-    *,
-    version: int | None = None,
-    theirs: SitePage | None = None,
-    trouble: str = "",
-    status: int = 200,
+    request: EditorRequest, form: SitePageForm, found: SitePage, *, trouble: str = "", status: int = 200
 ) -> HttpResponse:
-    """The form, at the version that was loaded; beside it what somebody else wrote meanwhile."""
-    context = {
-        "site_page": found,
-        "form": form,
-        "version": found.version if version is None else version,
-        "theirs": theirs,
-        "trouble": trouble,
-    }
+    context = {"site_page": found, "form": form, "trouble": trouble}
     return render(request, "cms/operations/site_page.html", context, status=status)

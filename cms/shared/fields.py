@@ -40,7 +40,7 @@ class MarkdownArea(forms.Textarea):
 
 
 class MarkdownField(CleanTextField):
-    """A text with Markdown; HTML becomes the Markdown that means the same."""
+    """A text with Markdown; HTML becomes the Markdown that means the same, and lines end as they are stored."""
 
     def __init__(self, *, rows: int, **options: Any) -> None:
         help_text = gettext_lazy("Markdown: **bold**, *italic*, - lists, [text](https://…).")
@@ -48,7 +48,7 @@ class MarkdownField(CleanTextField):
         super().__init__(required=False, widget=widget, help_text=help_text, **options)
 
     def to_python(self, value: Any) -> Any:
-        return super().to_python(to_markdown(value or ""))
+        return super().to_python(to_markdown((value or "").replace("\r\n", "\n")))
 
 
 class PriceField(forms.CharField):

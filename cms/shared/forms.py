@@ -241,7 +241,7 @@ class DealForm(EditForm):
             article_number=cleaned.get("article_number", ""),
             link=cleaned.get("link", ""),
             is_ad=cleaned.get("is_ad", False),
-            description=cleaned.get("description", "").replace("\r\n", "\n"),
+            description=cleaned.get("description", ""),
             picture=self.picture,
             stock=stock,
             expires_at=cleaned.get("expires_at"),

@@ -43,6 +43,7 @@ from dealsite.text.lazy import Text
 from dealsite.web.pages import page
 from shopping.cart.cart import cart_page
 from shopping.my import cards
+from shopping.my.orders import steps
 
 SALT = "shopping.checkout"
 OLD = gettext_lazy(
@@ -195,6 +196,7 @@ def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
         "incomplete": incomplete,
         "plan": PlanChoice.of(order.total, order.card.plan, order.placed_at),
         "first": first,
+        "steps": steps(order, paid),
         "charged": sum(payment.amount for payment in paid if payment.status == PROCESSED),
         "card": buyer.card if first and buyer.card and buyer.card.token == first.method else None,
         "to_come": ", ".join(_counted(payment.amount for payment in to_come)),

@@ -19,14 +19,6 @@ from dealsite.data.table.writes import Put, at_version
 from dealsite.home import HOME
 
 SAMPLES = HOME / "templates" / "shopping" / "about"
-TITLES = {
-    "prices": gettext_lazy("How prices are compared"),
-    "order": gettext_lazy("How deals are ordered"),
-    "terms": gettext_lazy("Terms"),
-    "withdrawal": gettext_lazy("Right of withdrawal"),
-    "privacy": gettext_lazy("Privacy"),
-    "imprint": gettext_lazy("Imprint"),
-}
 
 
 @lru_cache(maxsize=20)
@@ -62,7 +54,7 @@ class SitePage:
 
     @property
     def title(self) -> str:
-        return str(TITLES[self.slug])
+        return str(SITE_PAGES[self.slug])
 
 
 _read, _store = reader(SITE_PAGE.shape, SitePage), writer(SITE_PAGE.shape, SitePage)

@@ -2,6 +2,8 @@
 
 from typing import Literal, get_args
 
+from django.utils.translation import gettext_lazy
+
 from dealsite.data import keys
 from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
 from dealsite.data.entities.entity import At, Entity
@@ -105,8 +107,14 @@ SITE_SWITCH = Entity(
     },
 )
 
-# The pages that each site has, by the end of their addresses.
-SITE_PAGES = ("prices", "order", "terms", "withdrawal", "privacy", "imprint")
+SITE_PAGES = {  # the pages that each site has, by the end of their addresses
+    "prices": gettext_lazy("How prices are compared"),
+    "order": gettext_lazy("How deals are ordered"),
+    "terms": gettext_lazy("Terms"),
+    "withdrawal": gettext_lazy("Right of withdrawal"),
+    "privacy": gettext_lazy("Privacy"),
+    "imprint": gettext_lazy("Imprint"),
+}
 PAGE_CHARACTERS = 30_000
 
 SITE_PAGE = Entity(
@@ -114,7 +122,7 @@ SITE_PAGE = Entity(
     about="the texts of a page such as the terms; none before an admin edits them",
     key=At(keys.site_page, page="slug"),
     shape={
-        "slug": Text(one_of=SITE_PAGES),
+        "slug": Text(one_of=tuple(SITE_PAGES)),
         "en": Text(least=0, most=PAGE_CHARACTERS, about="Markdown; empty in both languages: the sample"),
         "de": Text(least=0, most=PAGE_CHARACTERS),
         "version": Whole(least=1, about="counts its edits"),

@@ -47,7 +47,8 @@ def test_an_admin_writes_a_page_and_the_list_says_who_and_when(admin):
 
 def test_a_sample_that_is_saved_as_it_is_stays_one(admin):
     texts = {language: sample("terms", language) for language in ("en", "de")}
-    assert admin.post(ADDRESS, {**texts, "version": "0"}).status_code == 302
+    as_browsers_send_it = {language: text.replace("\n", "\r\n") for language, text in texts.items()}
+    assert admin.post(ADDRESS, {**as_browsers_send_it, "version": "0"}).status_code == 302
     assert site_pages.get("terms").version == 0
 
 
@@ -66,13 +67,22 @@ def test_another_admins_change_is_not_overwritten_but_shown(admin, sent):
     response = admin.post(ADDRESS, {**sent, "version": "0"})
     html = unescape(response.content.decode())
     assert response.status_code == 409
-    assert "ada changed this since you opened it" in html
+    assert "ada changed this page while you worked on it" in html
     assert "Theirs." in html
     assert "Mine." in html
     assert 'name="version" value="1"' in html
     assert site_pages.get("terms").en == "Theirs."
     assert admin.post(ADDRESS, {"en": "Mine.", "de": "", "version": "1"}).status_code == 302
     assert site_pages.get("terms").en == "Mine."
+
+
+def test_of_two_texts_each_is_chosen_for_itself(admin):
+    site_pages.edit(site_pages.get("terms"), en="Theirs.", de="Ihres.", by="ada", now=NOW)
+    refused = admin.post(ADDRESS, {"en": "Mine.", "de": "Meins.", "version": "0"})
+    assert refused.status_code == 409
+    sent = {"en": "Mine.", "de": "Meins.", "choice_en": "mine", "choice_de": "theirs", "version": "1"}
+    assert admin.post(ADDRESS, sent).status_code == 302
+    assert site_pages.get("terms").texts == {"en": "Mine.", "de": "Ihres."}
 
 
 def test_the_same_text_again_changes_nothing(admin):

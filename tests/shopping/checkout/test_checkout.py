@@ -119,7 +119,6 @@ CHARGED = {  # the plan, the card, what happens, what the page says
         [
             "Placed. Thank you, ada",
             "€33.34 was charged to Visa 1. Still to come: 2 × €33.33, the last on 21 Jan 2027.",
-            "First of 3 paid",
         ],
     ),
     "it is being charged": (
