@@ -107,9 +107,10 @@ bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: t
 
 .PHONY: requirements
 requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name
-	for name in requirements requirements-otel requirements-dev requirements-mutants requirements-node requirements-java; do \
+	for name in requirements "requirements-otel --constraint=requirements.txt" requirements-dev requirements-mutants requirements-node requirements-java; do \
+	  set -- $$name; \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
-	    --upgrade $$name.in --output-file $$name.txt || exit 1; \
+	    --upgrade $$1.in --output-file $$1.txt $$2 || exit 1; \
 	done
 
 .PHONY: dist

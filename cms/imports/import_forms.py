@@ -30,6 +30,7 @@ FIELDS = {
     "brand": _("Brand"),
     "category": _("Category"),
     "price": _("Price"),
+    "instead_of_price": _("Instead of a price"),
     "was_price": _("RRP"),
     "currency": _("Currency"),
     "sold": _("Who sells it"),

@@ -5,14 +5,15 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.entities.deals import HERE
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
-from dealsite.demo.art import Scene
 from dealsite.imports import csv_files, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat
 from dealsite.imports.layout import guessed
@@ -20,8 +21,8 @@ from dealsite.imports.rows import NewDeal, Remark
 
 FILE = Path(__file__).parent / "deals.csv"
 DATED = datetime(2026, 11, 21, 13, 0, 7, tzinfo=UTC)  # the moment that the file's times are seen from
-DEALS = 400  # the rows after them are drafts
-SCHEDULED = 14
+DEALS = 203  # the rows after them are drafts
+SCHEDULED = 10
 DAYS = 60
 DAYS_AHEAD = 4
 DRAFTS = 9
@@ -31,15 +32,27 @@ PRICE_LIST = "our own price list"  # where the low of what is sold here is seen
 
 @dataclass(frozen=True, kw_only=True)
 class DemoDeal(NewDeal):
-    """A deal of the demo: its picture is drawn from `scene` and named by `alt`, `by` is its editor.
+    """A deal of the demo: `drawing` is the name of its picture, `by` is its editor.
 
-    `featured` are the pages that feature it, each with its place there.
+    `earlier` are the prices that it had before, each with the days before the load until which it held; `featured` are
+    the pages that feature it, each with its place there; so many of the demo's users as `likes` says like it.
     """
 
-    scene: Scene
-    alt: str
+    drawing: str
     by: str
+    earlier: tuple[tuple[timedelta, Decimal], ...]
+    likes: int
     featured: tuple[tuple[str, int], ...]
+
+    def versions(self, now: datetime) -> list[tuple[datetime, DealContent]]:
+        """Return what it has held, each with the time since when, oldest first; the last is `content`."""
+        starts = [
+            min(time_of(self.id), now),
+            *((now - ago).replace(microsecond=0) for ago, _price in self.earlier),
+        ]
+        was = replace(self.content, was_price=None, low_seen_at="", low_seen_on=None)
+        contents = [*(replace(was, price=price) for _ago, price in self.earlier), self.content]
+        return list(zip(starts, contents, strict=True))
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class DemoDraft:
 
 
 def all_deals(now: datetime) -> list[DemoDeal]:
-    """Return the 400 deals, oldest first: the last 60 days before `now`, and some in the days after it."""
+    """Return the deals, oldest first: the last 60 days before `now`, and some in the days after it."""
     return [_dated(deal, at, now) for deal, at in zip(_in_file()[:DEALS], _times(now), strict=True)]
 
 
@@ -100,7 +113,7 @@ def _times(now: datetime) -> list[datetime]:
 def _dated(deal: DemoDeal, live_at: datetime, now: datetime) -> DemoDeal:
     """Return a deal of the file as of another moment; one that ends with a day does so as many days later.
 
-    Of three was-prices in four an editor has seen that it was the shop's lowest of 30 days.
+    The was-price of what is sold here, and of some of the others, was the lowest of 30 days.
     """
     ends = deal.content.expires_at
     if ends is not None and ends.time() == DAYS_END:
@@ -109,10 +122,9 @@ def _dated(deal: DemoDeal, live_at: datetime, now: datetime) -> DemoDeal:
         ends += now - DATED
     new_id = rows.deal_id(deal.content.link, deal.content.title, live_at)
     content = replace(deal.content, expires_at=ends)
-    if content.was_price and _bits(content.title) % 4:
-        content = replace(
-            content, low_seen_at=content.link or PRICE_LIST, low_seen_on=min(live_at, now).date()
-        )
+    if content.was_price and (content.sold == HERE or _bits(content.title) % 4 == 0):
+        reduced_at = now - deal.earlier[-1][0] if deal.earlier else min(live_at, now)
+        content = replace(content, low_seen_at=content.link or PRICE_LIST, low_seen_on=reduced_at.date())
     return replace(deal, id=new_id, content=content)
 
 
@@ -131,11 +143,16 @@ def _read() -> Iterator[DemoDeal]:
         if isinstance(new, Remark):
             raise BadFile(f"{FILE.name}, line {new.line}: {new.reason}")
         own = cells[new.line]
-        objects, turn, tint = tuple(own["objects"].split()), float(own["turn"]), float(own["tint"])
-        scene = Scene(objects, int(own["stage"]), own["shape"], own["pose"], turn, tint)
         places = (word.split(":") for word in own["featured"].split())
-        featured = tuple((page, int(place)) for page, place in places)
-        yield DemoDeal(**vars(new), scene=scene, alt=own["alt"], by=own["editor"], featured=featured)
+        earlier = (word.split(":") for word in own["earlier"].split())
+        yield DemoDeal(
+            **vars(new),
+            drawing=own["drawing"],
+            by=own["editor"],
+            earlier=tuple((timedelta(days=float(days)), Decimal(price)) for days, price in earlier),
+            likes=int(own["likes"] or 0),
+            featured=tuple((page, int(place)) for page, place in places),
+        )
 
 
 def _bits(text: str) -> int:

@@ -5,31 +5,33 @@ all of it is there, so that nothing which somebody deletes later comes back.
 """
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from dealsite.accounts import passwords
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured
+from dealsite.data.catalogue import activity, brands, categories, deals, drafts, featured, hot, relations
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.deal import editing, publishing
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.names import slugify
 from dealsite.data.people import users
-from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound
+from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import from_iso, iso, new_ulid
-from dealsite.demo import art, logos, purchases
-from dealsite.demo.brands import BRANDS, CATEGORY_OBJECTS, CATEGORY_TEXTS
-from dealsite.demo.deals import DEALS, DRAFTS, DemoDeal, all_deals, all_drafts
+from dealsite.demo import purchases
+from dealsite.demo.deals import DEALS, DRAFTS, DemoDeal, DemoDraft, all_deals, all_drafts
 from dealsite.demo.deals import featured as featured_ids
-from dealsite.demo.people import ADMIN, EDITOR, EDITORS, EMAIL_DOMAIN, PEOPLE, Person
-from dealsite.imports.publishing import Import
-from dealsite.imports.rows import Remark
+from dealsite.demo.people import ADMIN, EDITOR, EMAIL_DOMAIN, PEOPLE, SHOPPERS, Person
+from dealsite.demo.texts import BRAND_TEXTS, CATEGORY_TEXTS, DRAWING_TEXTS
 from dealsite.pictures import uploads
 
-DRAWING_THREADS = 2  # Pillow computes outside the interpreter's lock
+DRAWINGS = Path(__file__).parent / "pictures"
 
 BY = EDITOR.username.lower()
+WATCHED = ("copperleaf", "ondelle", "tonrausch")  # by each shopper
 Step = Callable[[int], None]
 
 
@@ -68,7 +70,7 @@ def is_loaded() -> bool:
 
 def steps() -> int:
     """Return how many steps `load_content` reports."""
-    return len(CATEGORY_TEXTS) + len(BRANDS) + 2 * DEALS + DRAFTS + len(featured.PAGES)
+    return len(CATEGORY_TEXTS) + len(BRAND_TEXTS) + len(DRAWING_TEXTS) + DEALS + DRAFTS + len(featured.PAGES)
 
 
 def load_content(started: datetime, step: Step) -> None:
@@ -77,8 +79,17 @@ def load_content(started: datetime, step: Step) -> None:
     _load_categories(started, step)
     there = _load_brands(started, step)
     made_up = all_deals(started)
-    _load_deals(made_up, started, step)
-    _load_drafts(there, started, step)
+    stored = deals.get_many(deal.id for deal in made_up)
+    waiting = all_drafts(started)
+    wanted = {deal.drawing for deal in made_up if deal.id not in stored}
+    wanted |= {draft.deal.drawing for draft in waiting if draft.has_picture}
+    drawn = _upload(wanted, step)
+    for deal in made_up:
+        _load_deal(deal, stored.get(deal.id), there[deal.content.brand], drawn, started)
+        step(1)
+    for draft in waiting:
+        _load_draft(draft, there, drawn)
+        step(1)
     _load_featured(made_up, started, step)
 
 
@@ -89,7 +100,11 @@ def finish(started: datetime, *, random_passwords: bool) -> Iterator[SignIn]:
     """
     for person in PEOPLE[1:]:
         if person is PEOPLE[-1]:
-            purchases.load(all_deals(started), started)
+            made_up = all_deals(started)
+            purchases.load(made_up, started)
+            _load_relations(made_up, started)
+            activity.flush()
+            hot.rank(now=started)
         made = _make_user(person, started, random_passwords=random_passwords)
         if made:
             yield made
@@ -112,67 +127,70 @@ def _make_user(person: Person, now: datetime, *, random_passwords: bool) -> Sign
 
 
 def _load_categories(now: datetime, step: Step) -> None:
-    for n, category in enumerate(categories.all_categories()):
+    for category in categories.all_categories():
         if not category.description and not category.logo:
-            logo = uploads.store_image(art.emblem(CATEGORY_OBJECTS[category.slug], n), category.name)
             text = CATEGORY_TEXTS[category.slug]
-            categories.edit(category, name=category.name, description=text, logo=logo, by=BY, now=now)
+            categories.edit(category, name=category.name, description=text, logo=None, by=BY, now=now)
         step(1)
 
 
 def _load_brands(now: datetime, step: Step) -> dict[str, Brand]:
-    there = brands.get_many(slugify(brand.name) for brand in BRANDS)
-    for brand in BRANDS:
-        if slugify(brand.name) not in there:
-            logo = uploads.store_image(
-                logos.logo(brand.initials, brand.figure, brand.hue), f"The mark of {brand.name}"
-            )
-            brands.create(brand.name, by=BY, now=now, description=brand.description, logo=logo)
+    there = brands.get_many(map(slugify, BRAND_TEXTS))
+    for name, text in BRAND_TEXTS.items():
+        if slugify(name) not in there:
+            brands.create(name, by=BY, now=now, description=text)
         step(1)
-    return brands.get_many(slugify(brand.name) for brand in BRANDS)
+    return brands.get_many(map(slugify, BRAND_TEXTS))
 
 
-def _load_deals(made_up: list[DemoDeal], now: datetime, step: Step) -> None:
-    """Import the deals that are missing, those of each editor in their name."""
-    stored = deals.get_many(deal.id for deal in made_up)
-    missing = [deal for deal in made_up if deal.id not in stored]
-    step(2 * len(stored))
-    drawn = _draw(missing, step)
-    made = [replace(deal, content=replace(deal.content, picture=drawn[deal.id])) for deal in missing]
-    for editor in EDITORS:
-        own = (deal for deal in made if deal.by == editor)
-        Import(by=editor, now=now, report=_refused, step=step).run(own)
-
-
-def _refused(remark: Remark) -> None:
-    raise Conflict(remark.reason)
-
-
-def _draw(wanted: Iterable[DemoDeal], step: Step) -> dict[str, Picture]:
-    """Draw and store the pictures of some deals, stage by stage, since a stage is drawn once."""
-
-    def one(deal: DemoDeal) -> tuple[str, Picture]:
-        return deal.id, uploads.store_image(art.draw(deal.scene), deal.alt)
-
-    ordered = sorted(wanted, key=lambda deal: (deal.scene.stage, deal.scene.shape))
-    drawn: dict[str, Picture] = {}
-    with ThreadPoolExecutor(DRAWING_THREADS) as pool:
-        for deal_id, picture in pool.map(one, ordered):
-            drawn[deal_id] = picture
+def _upload(names: Iterable[str], step: Step) -> dict[str, Picture]:
+    """Upload some drawings, as an editor would: a picture is read in a process of its own, so two at a time."""
+    ordered = sorted(names)
+    with ThreadPoolExecutor(uploads.AT_ONCE) as pool:
+        uploaded = {}
+        for name, picture in zip(ordered, pool.map(upload, ordered), strict=True):
+            uploaded[name] = picture
             step(1)
-    return drawn
+    step(len(DRAWING_TEXTS) - len(ordered))
+    return uploaded
 
 
-def _load_drafts(there: dict[str, Brand], now: datetime, step: Step) -> None:
-    for draft in all_drafts(now):
-        content = draft.content
-        if draft.has_picture:
-            picture = uploads.store_image(art.draw(draft.deal.scene), draft.deal.alt)
-            content = replace(content, picture=picture)
-        drafts.create(
-            content, draft_id=draft.id, by=draft.deal.by, now=draft.updated_at, brand=there.get(content.brand)
-        )
-        step(1)
+def upload(name: str) -> Picture:
+    """Store a drawing as a picture."""
+    return uploads.store_picture((DRAWINGS / f"{name}.webp").read_bytes(), DRAWING_TEXTS[name])
+
+
+def _load_deal(
+    deal: DemoDeal, stored: Deal | None, brand: Brand, drawn: Mapping[str, Picture], now: datetime
+) -> None:
+    """Publish a deal that is missing, and give it the prices that it has not had yet, each at its time."""
+    (at, first), *later = deal.versions(now)
+    if stored is None:
+        content = replace(first, picture=drawn[deal.drawing])
+        stored = publishing.publish(content, deal_id=deal.id, brand=brand, by=deal.by, now=at)
+    for number, (since, content) in enumerate(later, 1):
+        if (stored.version, stored.updated_at) == (number, at):  # else somebody has changed it
+            content = replace(content, picture=stored.content.picture)
+            stored = editing.edit(stored, content, version=number, brand=brand, by=deal.by, now=since)
+        at = since
+
+
+def _load_draft(draft: DemoDraft, there: Mapping[str, Brand], drawn: Mapping[str, Picture]) -> None:
+    content = draft.content
+    if draft.has_picture:
+        content = replace(content, picture=drawn[draft.deal.drawing])
+    brand = there.get(content.brand)
+    drafts.create(content, draft_id=draft.id, by=draft.deal.by, now=draft.updated_at, brand=brand)
+
+
+def _load_relations(made_up: Iterable[DemoDeal], now: datetime) -> None:
+    """Have users like what the deals say, and shoppers watch some brands."""
+    for deal in made_up:
+        for person in PEOPLE[: deal.likes]:
+            relations.add(relations.DEAL_LIKE, deal.id, person.username.lower(), now=now)
+    for person in SHOPPERS[:-1]:
+        for brand in WATCHED:
+            relations.add(relations.BRAND_WATCH, brand, person.username.lower(), now=now)
 
 
 def _load_featured(made_up: list[DemoDeal], now: datetime, step: Step) -> None:

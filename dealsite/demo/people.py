@@ -31,7 +31,6 @@ PEOPLE = (
 ADMIN, EDITOR, SECOND_EDITOR, SHOPPER = PEOPLE[:4]
 SHOPPERS = tuple(person for person in PEOPLE if not person.roles)
 PACKER = SECOND_EDITOR  # who works off the orders
-EDITORS = (EDITOR.username.lower(), SECOND_EDITOR.username.lower())
 SIGN_INS = [
     ("editor", EDITOR.username, EDITOR.password),
     ("back office", SECOND_EDITOR.username, SECOND_EDITOR.password),

@@ -55,7 +55,7 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
         buyer = "tomas" if n % 9 == 8 else ("sam", "lena")[n % 2]
         at = now - NEWEST - (OLDEST - NEWEST) * ((ORDERS - 1 - n) / (ORDERS - 1)) ** 1.6
         at = at.replace(microsecond=at.microsecond // 1000 * 1000)
-        live = [one for one in deals if _sold_at(one, at)]
+        live = [one for one in deals if _sold_at(one, at, now)]
         chosen = chance.sample(live, min(chance.choice((1, 1, 2, 2, 3, 5)), len(live)))
         status = _status(n)
         yield DemoOrder(
@@ -128,7 +128,7 @@ def _advance(order: DemoOrder) -> None:
 def _fill_carts(deals: Sequence[DemoDeal], now: datetime) -> None:
     """Leave something in each shopper's cart, the last piece saved for later."""
     chance = random.Random("carts")  # noqa: S311 - makes up a demo, guards nothing
-    live = [one for one in deals if _sold_at(one, now)]
+    live = [one for one in deals if _sold_at(one, now, now)]
     for person in BUYERS:
         owner = carts.user_cart(person.username.lower())
         if carts.read_head(owner, now=now).lines:
@@ -140,10 +140,11 @@ def _fill_carts(deals: Sequence[DemoDeal], now: datetime) -> None:
             changing.move(owner, lines[-1].ref, SAVED, now=now)
 
 
-def _sold_at(deal: DemoDeal, at: datetime) -> bool:
+def _sold_at(deal: DemoDeal, at: datetime, now: datetime) -> bool:
+    """Tell whether a deal was sold at its last price at some time."""
     content = deal.content
     return (
-        time_of(deal.id) <= at
+        max(time_of(deal.id), deal.versions(now)[-1][0]) <= at
         and (content.expires_at is None or content.expires_at > at)
         and content.sold == HERE
         and (content.stock is None or content.stock >= PLENTY)

@@ -29,6 +29,7 @@ NAMES = {
     "category": "category category-name product-category product-type department kategorie warengruppe rubrik "
     "sortiment produktkategorie",
     "price": "price current-price new-price amount preis verkaufspreis neuer-preis brutto bruttopreis vk vk-brutto",
+    "instead_of_price": "instead-of-price instead-of-a-price price-text preistext statt-eines-preises",
     "was_price": "was-price was list-price old-price original-price regular-price rrp msrp uvp streichpreis "
     "alter-preis altpreis listenpreis statt statt-preis vorher normalpreis",
     "currency": "currency currency-code price-currency wahrung waehrung",

@@ -26,7 +26,11 @@ from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
 from dealsite.imports.layout import SELLERS, Layout, NameChoice, name_key
 from dealsite.text.from_html import to_markdown
 
-COLUMN_OF = {"link": "url", "is_ad": "ad"}  # fields of a deal that the file calls otherwise
+COLUMN_OF = {
+    "link": "url",
+    "is_ad": "ad",
+    "condition": "instead_of_price",
+}  # fields of a deal that the file calls otherwise
 EMPTIED = frozenset({"was_price", "voucher_code", "description", "expires_at"})  # of a deal, by an empty cell
 VALUE_CHARACTERS = 80  # of an offending value in the report
 DEFAULTS = ("category", "brand")  # fields that may be chosen for all rows that have none
@@ -168,6 +172,7 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         brand=_chosen(layout.brands, brand_name) or slugify(brand_name),
         category=values["category"],
         price=price,
+        condition=clean_text(values["instead_of_price"]).strip(),
         was_price=was_price,
         sold=values["sold"] or sold_by(stock, code),
         voucher_code=code,

@@ -50,6 +50,10 @@ def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -
     values |= {name: money(values[name]) for name in AMOUNTS if name in values}
     if brand := known.get(values.get("brand", "")):
         values["brand"] = brand.slug
+    if "condition" in values:  # it has either that or a price
+        values |= {"price": None, "was_price": None}
+    elif "price" in values:
+        values["condition"] = ""
     content = there.content.with_rrp(values.get("was_price", there.content.was_price))
     if content.sold == CODE and not values.get("voucher_code", content.voucher_code):
         values.setdefault("sold", SHOP)  # its code goes

@@ -1,6 +1,5 @@
 """Builds the wheels: one with the engine for Linux on x86-64, and one without it, for sites with a table elsewhere."""
 
-import csv
 import json
 import os
 import shutil
@@ -17,8 +16,6 @@ DIST = ROOT / "dist"
 PACKAGES = ("dealsite", "cms", "shopping")
 BESIDE = ("pyproject.toml", "README.md", "LICENSE", "requirements.in", "requirements-otel.in")
 ENGINE = Path("node_modules/@dynoxide/linux-x64/dynoxide")
-OBJECTS = Path("node_modules/@lobehub/fluent-emoji-3d/assets")
-FONT = Path("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2")
 PLATFORM = "linux_x86_64"
 ZIP_BEGINS = "315532800"  # in 1980: no file in a zip is older
 
@@ -82,13 +79,6 @@ def files(*, with_engine: bool) -> Iterator[Path]:
     manifest = json.loads((ROOT / static / "staticfiles.json").read_text("utf-8"))
     for name in sorted({*manifest["paths"], *manifest["paths"].values()}):  # other builds' stay behind
         yield from (file for file in (static / name, static / f"{name}.gz") if (ROOT / file).exists())
-    for name in ("categories", "deals"):  # what the demo's pictures are drawn of
-        with (ROOT / "dealsite" / "demo" / f"{name}.csv").open(encoding="utf-8", newline="") as rows:
-            found = {
-                one for row in csv.DictReader(rows) for one in (row.get("objects") or row["object"]).split()
-            }
-        yield from (OBJECTS / f"{one}.webp" for one in sorted(found))
-    yield FONT
     yield from notices()
     if with_engine:
         yield ENGINE

@@ -69,14 +69,14 @@ def encode(data: bytes) -> tuple[bytes, dict[int, bytes], tuple[int, int]]:
     return original, *files_of(image)
 
 
-def files_of(image: Image.Image, effort: int = 4) -> tuple[dict[int, bytes], tuple[int, int]]:
+def files_of(image: Image.Image) -> tuple[dict[int, bytes], tuple[int, int]]:
     """Shrink a picture in place, and return its files by width and the size of the largest."""
     files: dict[int, bytes] = {}
     for width in sorted(WIDTHS, reverse=True):
         fit(image, width)
         if not files:
             size = image.size
-        files[width] = as_file(image, "WEBP", quality=QUALITY, method=effort)
+        files[width] = as_file(image, "WEBP", quality=QUALITY, method=4)
     return files, size
 
 

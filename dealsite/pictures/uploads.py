@@ -22,7 +22,6 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
-from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.names import as_typed
@@ -56,14 +55,6 @@ def store_picture(source: bytes | ByteSource | IO[bytes], alt: str) -> Picture:
         picture = _store(files, size, alt)
         save_file(original_name(picture.name), original, "image/webp")
     return picture
-
-
-def store_image(image: Image.Image, alt: str) -> Picture:
-    """Store a picture that this program has drawn itself, RGB or RGBA, as `store_picture` does."""
-    files, size = encoding.files_of(
-        image.copy(), effort=2
-    )  # twice as fast, and a drawing is hardly larger for it
-    return _store(files, size, alt)
 
 
 def encode(data: bytes) -> tuple[dict[int, bytes], tuple[int, int], bytes]:

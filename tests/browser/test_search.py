@@ -62,8 +62,10 @@ def test_a_filter_changes_the_results_alone_and_the_address_follows(window: Wind
     expect(page.locator("#announce")).to_have_text("1 live deal found.")
     expect(vela).to_be_focused()
     expect(vela).to_be_checked()
+    expect(page.locator(".htmx-settling, .htmx-added")).to_have_count(0)
     page.get_by_label("Nordlicht").check()
     expect(title).to_have_text("3 live deals for “lamp”")
+    expect(page.locator(".htmx-settling, .htmx-added")).to_have_count(0)
     page.get_by_label("Sort by").locator("visible=true").select_option("price")
     page.wait_for_url("**/search/?q=lamp&brand=vela&brand=nordlicht&sort=price")
     assert titles(page)[0] == "Steel lamp"

@@ -3,37 +3,47 @@
 import io
 import re
 from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
-from PIL import Image
 
 from dealsite.accounts import passwords
 from dealsite.accounts.passwords import Owner
 from dealsite.data import table
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured
-from dealsite.data.catalogue.deal import deleting, publishing
+from dealsite.data.catalogue import (
+    brands,
+    categories,
+    deals,
+    drafts,
+    featured,
+    hot,
+    prices,
+    relations,
+)
+from dealsite.data.catalogue.deal import deleting, editing, publishing
 from dealsite.data.commerce import carts, orders
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import first_ulid_of
-from dealsite.demo import art, loading, logos
-from dealsite.demo.brands import BRANDS
-from dealsite.demo.deals import all_deals, all_drafts
+from dealsite.demo import loading
+from dealsite.demo.deals import DEALS, all_deals, all_drafts
 from dealsite.demo.people import PEOPLE, SIGN_INS
 from dealsite.demo.purchases import all_orders
+from dealsite.demo.texts import BRAND_TEXTS
+from tests.builders import PICTURE
 from tests.people import NOW, make_user
 
 
 @pytest.fixture(autouse=True)
 def place(whole_table, tmp_path, monkeypatch):
-    """An own engine with an empty table; pictures are one small drawing, for speed."""
-    drawing = Image.new("RGB", (40, 30), "teal")
-    for module, name in ((art, "draw"), (logos, "logo"), (art, "emblem")):
-        monkeypatch.setattr(module, name, lambda *_: drawing)
+    """An own engine with an empty table; no picture is drawn, for speed."""
+    monkeypatch.setattr(loading, "upload", lambda name: PICTURE)
     with override_settings(MEDIA_ROOT=tmp_path / "media", DEALSITE_EMBEDDED=True):
         yield
 
@@ -90,11 +100,11 @@ def test_all_of_it_is_loaded_and_a_second_time_nothing_changes():
     assert load() == ""
     started = users.get("ada").created_at
     stored = loaded_deals()
-    assert len(stored) == 400
-    assert {deal.card.brand for deal in stored.values()} == {slugify(brand.name) for brand in BRANDS}
+    assert len(stored) == DEALS
+    assert {deal.card.brand for deal in stored.values()} == set(map(slugify, BRAND_TEXTS))
     assert all(deal.content.picture and deal.content.picture.alt for deal in stored.values())
-    assert {brand.name for brand in brands.all_brands()} == {brand.name for brand in BRANDS}
-    assert all(category.logo and category.description for category in categories.all_categories())
+    assert {brand.name for brand in brands.all_brands()} == set(BRAND_TEXTS)
+    assert all(category.description for category in categories.all_categories())
     assert [len(featured.get(page).cards) > 3 for page in featured.PAGES] == [True] * len(featured.PAGES)
     assert [drafts.get(draft.id).content.title for draft in all_drafts(started)] == [
         draft.content.title for draft in all_drafts(started)
@@ -115,25 +125,65 @@ def test_the_known_sign_ins_work_and_keep_the_sites_own_rules(loaded):
     assert sum("editor" in users.get(person.username.lower()).roles for person in PEOPLE) == 2
 
 
-def test_an_interrupted_load_goes_on_where_it_was(monkeypatch):
-    publish, calls = publishing.publish_many, []
+@pytest.mark.parametrize("step", ["publish", "edit"])
+def test_an_interrupted_load_goes_on_where_it_was(monkeypatch, step):
+    module = publishing if step == "publish" else editing
+    write, calls = getattr(module, step), []
 
-    def interrupted(new, **options):
-        calls.append(len(new))
-        if len(calls) == 4:
+    def interrupted(content, *more, **options):
+        calls.append(content)
+        if len(calls) == 5:
             raise KeyboardInterrupt
-        publish(new, **options)
+        return write(content, *more, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(publishing, "publish_many", interrupted)
+        patch.setattr(module, step, interrupted)
         with pytest.raises(KeyboardInterrupt):
             load()
-    assert 0 < len(loaded_deals()) < 400
+    assert 0 < len(loaded_deals()) < DEALS
     load()
-    assert len(loaded_deals()) == 400
-    assert brands.get_with_counts("oakhaven").deals == sum(
-        deal.card.brand == "oakhaven" for deal in loaded_deals().values()
+    stored, started = loaded_deals(), users.get("ada").created_at
+    for deal in all_deals(started):
+        versions = deal.versions(started)
+        assert stored[deal.id].version == len(versions)
+        assert stored[deal.id].content.price == deal.content.price
+        assert [one.price for one in prices.of_deal(deal.id)] == [
+            content.price for _since, content in versions if content.price is not None
+        ]
+    assert brands.get_with_counts("copperleaf").deals == sum(
+        deal.card.brand == "copperleaf" for deal in stored.values()
     )
+
+
+def test_a_price_that_somebody_set_during_an_interruption_stays(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(editing, "edit", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            load()
+    started = users.get("ada").created_at
+    halfway = next(deal for deal in all_deals(started) if deal.earlier)
+    stored = deals.get(halfway.id)
+    content = replace(stored.content, price=Decimal("1.00"))
+    brand = brands.get(stored.card.brand)
+    editing.edit(stored, content, version=1, brand=brand, by="mara", now=started)
+    load()
+    assert deals.get(halfway.id).content.price == Decimal("1.00")
+
+
+def test_what_is_reduced_is_compared_with_what_it_cost_before(loaded):
+    reduced = [deal for deal in loaded_deals().values() if deal.card.percent_off]
+    assert (
+        len([deal for deal in reduced if not deal.content.low_seen_on]) > 3
+    )  # none but their own prices tell
+    raised = [deal for deal in loaded_deals().values() if deal.card.raised_from]
+    assert len(raised) > 3
+    assert not any(deal.card.percent_off for deal in raised)
+
+
+def test_some_deals_are_hot_from_the_start(loaded):
+    assert len(hot.read().deals) > 20
+    assert max(deal.likes for deal in hot.read().deals) > 3
+    assert {entry.slug for entry in relations.watched_by("sam")} == set(loading.WATCHED)
 
 
 def test_what_was_deleted_does_not_come_back(loaded):

@@ -248,6 +248,23 @@ def test_a_row_says_who_sells_it_or_its_stock_and_code_do(tmp_path):
         assert new.lacks == {}
 
 
+def test_a_row_of_what_a_shop_sells_may_have_a_condition_instead_of_a_price(tmp_path):
+    free = make_row(price="", was_price="", instead_of_price="Free delivery")
+    new = check_file(write_csv(tmp_path, [free]))[-1]
+    assert (new.content.price, new.content.condition, new.lacks) == (None, "Free delivery", {})
+    for cells, column in (
+        ({"price": "12"}, "instead_of_price"),
+        ({"stock": "3"}, "price"),
+        ({"instead_of_price": ""}, "price"),
+    ):
+        assert only(tmp_path, free | cells).column == column
+
+
+def test_a_condition_of_goods_as_other_files_have_it_is_not_one_instead_of_a_price(tmp_path):
+    new = check_file(write_csv(tmp_path, [make_row(condition="new")]))[-1]
+    assert (new.content.condition, new.lacks) == ("", {})
+
+
 def test_what_a_row_says_of_its_seller_that_cannot_be_is_said(tmp_path):
     for cells, said in (
         ({"sold": "me"}, ("sold", "Enter here, shop or code.", True)),

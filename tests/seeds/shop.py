@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.deals import Deal
@@ -18,10 +17,10 @@ from dealsite.data.commerce.cart.changing import CartAddition
 from dealsite.data.commerce.payment import charging, payment_loads
 from dealsite.data.commerce.payment.payment_record import Payment
 from dealsite.data.people import messages
-from dealsite.demo import art, loading, logos
+from dealsite.demo import loading
 from dealsite.demo.people import PEOPLE
 from dealsite.gateways.interface import ChargeResult
-from tests.builders import DAY, HOUR, NOW, make_deal, make_id
+from tests.builders import DAY, HOUR, NOW, PICTURE, make_deal, make_id
 from tests.gateways.ledger import Ledger
 from tests.imports.builders import make_row, run_import, write_csv
 from tests.orders import make_order
@@ -38,9 +37,7 @@ BUYER = SHOPPERS[0]
 def fill(folder: Path) -> None:
     """Store it all, through what stores it in the site."""
     with pytest.MonkeyPatch.context() as patch:
-        drawing = Image.new("RGB", (40, 30), "teal")
-        for module, name in ((art, "draw"), (logos, "logo"), (art, "emblem")):
-            patch.setattr(module, name, lambda *_: drawing)
+        patch.setattr(loading, "upload", lambda name: PICTURE)
         started, _ = loading.begin(NOW, random_passwords=False)
         loading.load_content(started, lambda _: None)
         assert len(list(loading.finish(started, random_passwords=False))) == len(PEOPLE) - 1

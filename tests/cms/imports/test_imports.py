@@ -22,7 +22,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, loop
 from dealsite.worker import imports as running
-from tests.builders import NOW, make_brand, make_deal, make_draft
+from tests.builders import CONDITION, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 EARLIER = NOW - timedelta(hours=1)
@@ -726,3 +726,19 @@ def test_looking_costs_two_requests(calls, editor):
 def test_an_import_that_nobody_uploaded_is_not_found(editor, import_id):
     for path in ("", "report.csv/"):
         assert editor.get(f"/cms/imports/{import_id}/{path}").status_code == 404
+
+
+def test_a_row_that_gives_a_price_takes_the_condition_away_and_the_other_way_round(editor):
+    free = make_deal(title="Stuhl", **CONDITION, now=EARLIER)
+    was = {"price": Decimal("30.00"), "condition": "", "was_price": Decimal("40.00")}
+    priced = make_deal(title="Bank", **CONDITION | was, now=EARLIER)
+    rows = f"{free.id},25,\n{priced.id},,Free delivery\n"
+    address = upload_file(editor, f"id,price,instead_of_price\n{rows}")
+    check(editor, address, update="all")
+    go(editor, address)
+    work()
+    contents = [deals.get(one.id).content for one in (free, priced)]
+    assert [(one.price, one.condition, one.was_price) for one in contents] == [
+        (Decimal(25), "", None),
+        (None, "Free delivery", None),
+    ]
