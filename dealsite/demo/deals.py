@@ -46,10 +46,7 @@ class DemoDeal(NewDeal):
 
     def versions(self, now: datetime) -> list[tuple[datetime, DealContent]]:
         """Return what it has held, each with the time since when, oldest first; the last is `content`."""
-        starts = [
-            min(time_of(self.id), now),
-            *((now - ago).replace(microsecond=0) for ago, _price in self.earlier),
-        ]
+        starts = [time_of(self.id), *((now - ago).replace(microsecond=0) for ago, _price in self.earlier)]
         was = replace(self.content, was_price=None, low_seen_at="", low_seen_on=None)
         contents = [*(replace(was, price=price) for _ago, price in self.earlier), self.content]
         return list(zip(starts, contents, strict=True))

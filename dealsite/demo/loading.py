@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from dealsite.accounts import passwords
@@ -164,15 +165,15 @@ def _load_deal(
     deal: DemoDeal, stored: Deal | None, brand: Brand, drawn: Mapping[str, Picture], now: datetime
 ) -> None:
     """Publish a deal that is missing, and give it the prices that it has not had yet, each at its time."""
-    (at, first), *later = deal.versions(now)
+    versions = deal.versions(now)
     if stored is None:
-        content = replace(first, picture=drawn[deal.drawing])
-        stored = publishing.publish(content, deal_id=deal.id, brand=brand, by=deal.by, now=at)
-    for number, (since, content) in enumerate(later, 1):
-        if (stored.version, stored.updated_at) == (number, at):  # else somebody has changed it
+        at, content = versions[0]
+        content = replace(content, picture=drawn[deal.drawing])
+        stored = publishing.publish(content, deal_id=deal.id, brand=brand, by=deal.by, now=min(at, now))
+    for number, ((before, _was), (since, content)) in enumerate(pairwise(versions), 1):
+        if (stored.version, stored.updated_at) == (number, before):  # else somebody has changed it
             content = replace(content, picture=stored.content.picture)
             stored = editing.edit(stored, content, version=number, brand=brand, by=deal.by, now=since)
-        at = since
 
 
 def _load_draft(draft: DemoDraft, there: Mapping[str, Brand], drawn: Mapping[str, Picture]) -> None:

@@ -18,7 +18,7 @@ from dealsite.data.commerce.order.order_record import Address
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.data.table.ids import RANDOM_BITS, new_ulid, time_of
+from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.demo.deals import DemoDeal
 from dealsite.demo.people import PACKER, SHOPPERS
 
@@ -144,7 +144,7 @@ def _sold_at(deal: DemoDeal, at: datetime, now: datetime) -> bool:
     """Tell whether a deal was sold at its last price at some time."""
     content = deal.content
     return (
-        max(time_of(deal.id), deal.versions(now)[-1][0]) <= at
+        deal.versions(now)[-1][0] <= at
         and (content.expires_at is None or content.expires_at > at)
         and content.sold == HERE
         and (content.stock is None or content.stock >= PLENTY)

@@ -26,11 +26,8 @@ from dealsite.imports.csv_files import NO_ROWS, BadFile, Record, check_header
 from dealsite.imports.layout import SELLERS, Layout, NameChoice, name_key
 from dealsite.text.from_html import to_markdown
 
-COLUMN_OF = {
-    "link": "url",
-    "is_ad": "ad",
-    "condition": "instead_of_price",
-}  # fields of a deal that the file calls otherwise
+# Fields of a deal that the file calls otherwise.
+COLUMN_OF = {"link": "url", "is_ad": "ad", "condition": "instead_of_price"}
 EMPTIED = frozenset({"was_price", "voucher_code", "description", "expires_at"})  # of a deal, by an empty cell
 VALUE_CHARACTERS = 80  # of an offending value in the report
 DEFAULTS = ("category", "brand")  # fields that may be chosen for all rows that have none

@@ -50,8 +50,8 @@ def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -
     values |= {name: money(values[name]) for name in AMOUNTS if name in values}
     if brand := known.get(values.get("brand", "")):
         values["brand"] = brand.slug
-    if "condition" in values:  # it has either that or a price
-        values |= {"price": None, "was_price": None}
+    if "condition" in values:  # instead of a price, unless the row says both, which is refused
+        values = {"price": None, "was_price": None} | values
     elif "price" in values:
         values["condition"] = ""
     content = there.content.with_rrp(values.get("was_price", there.content.was_price))

@@ -9,7 +9,7 @@ from dealsite.management.command import Progress, SiteCommand
 
 class Command(SiteCommand):
     help = (
-        "Load the demo content: about 400 deals of invented brands, editors and shoppers. Loaded once; "
+        "Load the demo content: some 200 deals of invented brands, editors and shoppers. Loaded once; "
         "run again after an interruption, it goes on where it was."
     )
 

@@ -732,13 +732,15 @@ def test_a_row_that_gives_a_price_takes_the_condition_away_and_the_other_way_rou
     free = make_deal(title="Stuhl", **CONDITION, now=EARLIER)
     was = {"price": Decimal("30.00"), "condition": "", "was_price": Decimal("40.00")}
     priced = make_deal(title="Bank", **CONDITION | was, now=EARLIER)
-    rows = f"{free.id},25,\n{priced.id},,Free delivery\n"
+    both = make_deal(title="Tisch", price=Decimal("30.00"), now=EARLIER)
+    rows = f"{free.id},25,\n{priced.id},,Free delivery\n{both.id},25,Free delivery\n"
     address = upload_file(editor, f"id,price,instead_of_price\n{rows}")
-    check(editor, address, update="all")
+    assert "There is a price. Empty this, or the price." in text(check(editor, address, update="all"))
     go(editor, address)
     work()
-    contents = [deals.get(one.id).content for one in (free, priced)]
+    contents = [deals.get(one.id).content for one in (free, priced, both)]
     assert [(one.price, one.condition, one.was_price) for one in contents] == [
         (Decimal(25), "", None),
         (None, "Free delivery", None),
+        (both.content.price, "", both.content.was_price),
     ]
