@@ -16,6 +16,7 @@ import pytest
 from dealsite.front_door.application import ID_PLACE, FrontDoor
 from dealsite.front_door.limits import Limits
 from dealsite.front_door.process import web_server
+from dealsite.processes import heartbeat
 
 PATIENT = Limits(patience=30, per_address=100, connections=1_000)
 
@@ -112,8 +113,9 @@ def wait_for(true: Callable[[], bool], seconds: float = 10) -> None:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Web]]:
-    """A function that starts a server, `echo` unless another application is named."""
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Web]]:
+    """A function that starts a server, `echo` unless another application is named; it says nowhere that it lives."""
+    monkeypatch.setattr(heartbeat, "keep", lambda stop, part: None)
     started: list[Web] = []
 
     def start(application: Any = echo, limits: Limits = PATIENT) -> Web:
