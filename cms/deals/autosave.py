@@ -10,7 +10,6 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse
 from django.utils import timezone
-from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from cms.deals.drafts import find_draft, is_mine
@@ -117,7 +116,7 @@ def by_another(username: str) -> str:
 
 def posted(request: EditorRequest) -> DealForm:
     """Return the form that a page sent by itself; files are not sent so."""
-    return DealForm.posted(request.POST, MultiValueDict())
+    return DealForm.posted(request.POST)
 
 
 def read(form: DealForm, stored: Deal | Draft | None) -> tuple[DealContent, Any]:

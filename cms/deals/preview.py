@@ -10,7 +10,6 @@ from csp.decorators import csp_replace
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
@@ -60,7 +59,7 @@ def preview_deal(request: EditorRequest) -> HttpResponse:
 
     1 query for a deal that is live, for the prices that it has had.
     """
-    files = MultiValueDict() if request.htmx else request.FILES
+    files = None if request.htmx else request.FILES
     form = DealForm.posted(request.POST, files)
     form.is_valid()  # what is not right yet is left out
     brand = form.cleaned_data.get("brand", "")

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -45,7 +44,7 @@ def site_page(request: EditorRequest, slug: str) -> HttpResponse:
     if request.method != "POST":
         found = stored.get(slug)
         return _show(request, SitePageForm.opened(_texts(found), found.version), found)
-    form, found = SitePageForm.posted(request.POST, MultiValueDict()), SitePage(slug)
+    form, found = SitePageForm.posted(request.POST), SitePage(slug)
     try:
         found = stored.get(slug)
         return _change(request, form, found)

@@ -84,7 +84,7 @@ class EditForm(PictureForm):
         return form
 
     @classmethod
-    def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
+    def posted(cls, data: QueryDict, files: MultiValueDict | None = None) -> Self:
         """Return the form as it was sent."""
         form = cls(data.copy(), files)
         form.version = version_in(data.get("version", ""))

@@ -195,7 +195,7 @@ class DealForm(EditForm):
         }
 
     @classmethod
-    def posted(cls, data: QueryDict, files: MultiValueDict) -> Self:
+    def posted(cls, data: QueryDict, files: MultiValueDict | None = None) -> Self:
         """Return the form as it was sent."""
         form = super().posted(data, files)
         form.changes = version_in(data.get("changes", ""))

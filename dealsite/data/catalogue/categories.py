@@ -257,10 +257,8 @@ def edit_entry(
     try:
         table.transact([update, noted, *also(changed)])
     except VersionConflict as conflict:
-        current = get(entry.slug)
-        if current.last_edit != changed.last_edit:
-            conflict.current = current
-            raise
+        conflict.current = get(entry.slug)
+        raise
     return changed
 
 

@@ -224,14 +224,9 @@ def _skip(plan: FeaturedPlan, why: str, *, now: datetime) -> None:
 def _change(
     plan: FeaturedPlan, changed: FeaturedPlan, what: str, writes: list[Write], *, by: str, now: datetime
 ) -> FeaturedPlan:
-    token = new_ulid(now)
-    changed = replace(changed, version=plan.version + 1, updated_at=now, last_edit=token)
+    changed = replace(changed, version=plan.version + 1, updated_at=now, last_edit=new_ulid(now))
     entry = _noted(changed, what, by=by, now=now)
-    try:
-        table.transact([_put(plan, changed, now), *_end_job(plan), *writes, entry])
-    except PlanChanged:
-        if get(plan.id).last_edit != token:  # else it was this very write, whose answer was lost
-            raise
+    table.transact([_put(plan, changed, now), *_end_job(plan), *writes, entry])
     return changed
 
 

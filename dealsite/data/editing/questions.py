@@ -81,10 +81,8 @@ def edit(question: SavedQuestion, *, title: str, sql: str, by: str, now: datetim
     try:
         table.transact([put, _entry("changed", question.id, before, after, by, now)])
     except VersionConflict as conflict:
-        current = get(question.id)
-        if current.last_edit != token:  # else it was this very write, whose answer was lost
-            conflict.current = current
-            raise
+        conflict.current = get(question.id)
+        raise
     return from_item(item)
 
 

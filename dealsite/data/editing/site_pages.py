@@ -14,7 +14,6 @@ from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.operations import SITE_PAGE, SITE_PAGES
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import NotFound, VersionConflict
-from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, at_version
 from dealsite.home import HOME
 
@@ -36,7 +35,6 @@ class SitePage:
     en: str = ""
     de: str = ""
     version: int = 0
-    last_edit: str = ""
     by: str = ""
     at: datetime | None = None
 
@@ -80,7 +78,7 @@ def all_pages() -> list[SitePage]:
 @access_pattern("change the texts of such a page", "1 transaction")
 def edit(page: SitePage, *, en: str, de: str, by: str, now: datetime) -> SitePage:
     """Change a page's texts, by empty ones back to its sample; VersionConflict if it changed since it was loaded."""
-    changed = replace(page, en=en, de=de, version=page.version + 1, last_edit=new_ulid(now), by=by, at=now)
+    changed = replace(page, en=en, de=de, version=page.version + 1, by=by, at=now)
     put = Put(
         key=keys.site_page(page.slug),
         item=SITE_PAGE.item(_store(changed)),
@@ -93,8 +91,6 @@ def edit(page: SitePage, *, en: str, de: str, by: str, now: datetime) -> SitePag
     try:
         table.transact([put, entry])
     except VersionConflict as conflict:
-        current = get(page.slug)
-        if current.last_edit != changed.last_edit:
-            conflict.current = current
-            raise
+        conflict.current = get(page.slug)
+        raise
     return changed

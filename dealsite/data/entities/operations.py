@@ -126,7 +126,6 @@ SITE_PAGE = Entity(
         "en": Text(least=0, most=PAGE_CHARACTERS, about="Markdown; empty in both languages: the sample"),
         "de": Text(least=0, most=PAGE_CHARACTERS),
         "version": Whole(least=1, about="counts its edits"),
-        "last_edit": Ulid(),
         "by": Username(personal=True, about="may have been deleted"),
         "at": Time(),
     },

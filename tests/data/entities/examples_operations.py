@@ -62,7 +62,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
                 "en": "## Whom they are for",
                 "de": "",
                 "version": 2,
-                "last_edit": ID,
                 "by": "ada",
                 "at": AT,
             }
