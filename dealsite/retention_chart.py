@@ -32,7 +32,7 @@ CHART = (
     Retention(
         "jobs",
         "jobs that are done or cancelled, and mails that failed; "
-        "not those of announcements, bulk changes and imports, which others name",
+        "not those of announcements and imports, which others name",
         "a worker took it last",
         "90d",
     ),

@@ -22,6 +22,7 @@ from dealsite.data.commerce.cart import changing
 from dealsite.data.commerce.order import checkout
 from dealsite.data.editing import (
     bulk,
+    bulk_progress,
     imports,
     pending_edits,
     presence,
@@ -30,7 +31,6 @@ from dealsite.data.editing import (
     site_pages,
     trash_record,
 )
-from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import REFUSED
 from dealsite.data.entities.commerce import SAVED
@@ -169,7 +169,7 @@ def look_ahead() -> None:
 
 def change_in_bulk() -> None:
     """Have a job that changes many deals leave one alone."""
-    to_books = bulk.BulkChange("deal", bulk.CATEGORY, "books-media")
+    to_books = bulk.BulkChange("deal", "category", "books-media")
     bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
     table.write(Update(key=keys.job(BULK), set={"taken_by": WORKER}))
     bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)

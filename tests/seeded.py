@@ -126,6 +126,7 @@ class Content:
             "token": reset,
             "username": SHOPPER,
             "page_id": "front",
+            "action": "expire",
             "topic": "pictures",
             "kind": "deal",
             "thing_id": self.id("live"),
@@ -247,7 +248,7 @@ def changed_in_bulk(deal: Deal, now: datetime) -> list[str]:
     waits, done = (new_ulid(now, number) for number in (11, 12))
     chosen = [bulk.BulkTarget(deal.id, LONG, "toys-hobbies"), bulk.BulkTarget(new_ulid(now, 13), "Gone")]
     for job_id in (done, waits):
-        change = bulk.BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
+        change = bulk.BulkChange("deal", "category", "toys-hobbies")
         bulk.start(change, job_id=job_id, by=EDITOR, asked_at=now, now=now, targets=chosen)
         if job_id == done:
             table.write(Update(key=keys.job(done), set={"taken_by": WORKER}))

@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -16,26 +17,40 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from cms.bulk.bulk_form import BulkChoice, ChangeForm, chosen_in, in_words, total_of, value_in_words
+from cms.bulk.bulk_form import (
+    BulkChoice,
+    ChangeForm,
+    asked_in_words,
+    chosen_in,
+    in_words,
+    total_of,
+    value_in_words,
+    verb_called,
+)
 from cms.jobs.jobs import row as job_row
 from cms.lists.deal_list import STATES, query
-from cms.lists.list_address import list_query
 from cms.lists.search import LACKS, find_deals, is_found
-from cms.shared.requests import EditorRequest, editor_action, editor_page, new_id_in
+from cms.shared import undo as toast
+from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deal_lists
-from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import BRAND, FIELDS, Bulk, BulkChange, BulkResult, BulkTarget
-from dealsite.data.editing.bulk_change import applying, bulk_progress
-from dealsite.data.editing.bulk_change.applying import Prefetched, Thing
+from dealsite.data.catalogue.display_names import category_names, page_names
+from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.editing.bulk import Bulk, BulkChange, BulkResult
+from dealsite.data.editing.verbs.fields import FieldVerb
+from dealsite.data.editing.verbs.verb import Entry, Prefetched, read
 from dealsite.data.entities.batches import REFUSED
 from dealsite.data.table.errors import Conflict, Invalid
-from dealsite.data.table.ids import from_iso, is_new, iso, new_ulid
+from dealsite.data.table.ids import new_ulid
+from dealsite.text import stored_words
+from dealsite.text.digits import number_in
 from dealsite.text.spreadsheets import safe_cell
 from dealsite.web.pages import part
+from dealsite.worker.bulk import AT_ONCE, UNDONE, Outcome, change_at_once, targets_of, undo_at_once
 
 SHOWN = 25
-PREVIEW_HOLDS = timedelta(days=1)  # what was shown longer ago is no longer what would change
+SHOWN_FOR = timedelta(days=1)  # what was shown longer ago is no longer what would change
+LEAD_ELSEWHERE = {"duplicate": "cms_draft", "reschedule": "cms_deal"}  # to what was made of one
 ROWS_AT_ONCE = 500
 
 
@@ -69,34 +84,42 @@ class BulkPreview:
         "?all=1&action=expiry",
         "?all=1&action=expiry&to_expiry=2020-01-01T09:00",
         "?all=1&action=category&to_category=toys-hobbies",
+        "?all=1&action=price&to_price=-%25&number=10&ends_in_99=on",
         "?all=1&state=draft&action=publish",
-        "?deal={live.id}&action=",
+        "?deal={live.id}&action=reschedule",
     ),
 )
 def preview(request: EditorRequest) -> HttpResponse:
     """Ask for the value of a change where it is missing, then show what would change."""
     now = timezone.now()
-    chosen, back = chosen_in(request.GET), list_query(request.GET.get("back", ""))
+    chosen = chosen_in(request.GET)
+    back = next_address(request, reverse("cms_deals") + query(chosen.typed))
     if not chosen.ids and chosen.matching is None:
         messages.warning(request, _("No deals were chosen. Tick some of them, or all that match."))
-        return HttpResponseRedirect(_list_address(chosen, back))
-    form = ChangeForm(request.GET, kind=chosen.kind, now=now)
-    context: dict[str, Any] = {"form": form, "chosen": chosen, "back": _list_address(chosen, back)}
+        return HttpResponseRedirect(back)
+    verb = verb_called(request.GET.get("action", ""), chosen.kind)
+    form = ChangeForm(request.GET, kind=chosen.kind, verb=verb, now=now)
     total, how = total_of(chosen.matching, now) if chosen.matching else (len(chosen.ids), "exact")
-    context |= {"list_query": back, "number": total}
-    if not form.has_value or not form.is_valid():
-        context |= {"field": form.value_field, "wrong": form.has_value}
+    context: dict[str, Any] = {
+        "form": form,
+        "chosen": chosen,
+        "back": back,
+        "number": total,
+    }
+    if chosen.is_one and form.fields:
+        context["entry"] = entry = read(chosen.kind, chosen.ids).get(chosen.ids[0])
+        if entry is None:
+            messages.error(request, _("It was deleted meanwhile."))
+            return HttpResponseRedirect(back)
+        form.begin_with(entry)
+    if not form.is_valid():
         return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.has_value else 200)
     outlook = _outlook(form.change(), chosen, now, total=total, how=how)
-    context |= {"outlook": outlook, "title": in_words(outlook.change)}
-    context |= {"token": new_ulid(now), "asked_at": iso(now)}
+    if chosen.is_one and form.fields and outlook.refused:
+        form.add_error(form.first, outlook.refused[0].refusal)
+        return render(request, "cms/bulk/bulk_value.html", context, status=422)
+    context |= {"outlook": outlook, "title": in_words(outlook.change), "at_once": AT_ONCE}
     return render(request, "cms/bulk/bulk_preview.html", context)
-
-
-def _list_address(chosen: BulkChoice, back: str) -> str:
-    if back:
-        return reverse("cms_deals") + back
-    return reverse("cms_deals") + query(chosen.typed)
 
 
 def _outlook(
@@ -109,65 +132,124 @@ def _outlook(
         found = is_found(matching)
         page = find_deals(matching, now=now) if found else deal_lists.cms_list(matching, now=now, size=SHOWN)
         ids = [card.id for card in page.cards]
-    things = applying.read(change.kind, ids)
-    prefetched = applying.prefetched_for(change, things.values())
+    entries = read(change.kind, ids)
+    prefetched = change.verb.prefetch(change.value, entries.values())
     for one in ids:
-        if one not in things:
+        if one not in entries:
             outlook.missing += 1
             continue
-        row = _previewed(change, things[one], prefetched, now)
+        row = _previewed(change, entries[one], prefetched, now)
         (outlook.refused if row.refusal else outlook.open).append(row)
     return outlook
 
 
-def _previewed(change: BulkChange, thing: Thing, prefetched: Prefetched, now: datetime) -> Preview:
-    refusal = applying.refusal(change, thing, prefetched, now=now)
+def _previewed(change: BulkChange, entry: Entry, prefetched: Prefetched, now: datetime) -> Preview:
+    refusal = change.verb.refusal(change.value, entry, prefetched, now)
     before, after = "", ""
-    if change.action in FIELDS:
-        before = value_in_words(change, applying.value_in(change, thing))
-        after = value_in_words(change, change.value or iso(now))
-    if change.action == BRAND:
-        before = thing.card.brand_name or before
-        after = prefetched.brands[change.value].name if change.value in prefetched.brands else after
-    address = reverse(f"cms_{change.kind}", args=[thing.id])
-    return Preview(thing.id, thing.content.title, address, before, after, refusal)
+    if isinstance(change.verb, FieldVerb):
+        before = value_in_words(change.verb, change.verb.value_in(entry.content))
+        if not refusal:
+            after = value_in_words(change.verb, change.verb.value_after(change.value, entry, now))
+    address = reverse(f"cms_{change.kind}", args=[entry.id])
+    return Preview(entry.id, entry.content.title, address, before, after, refusal)
 
 
 @editor_action
-def start(request: EditorRequest) -> HttpResponse:
-    """Order what was shown, and lead to the page that says how far it has come."""
+def do(request: EditorRequest, action: str) -> HttpResponse:
+    """Do what a button says: up to 25 at once, more by a job; ask first for a value, and before many are changed."""
     now = timezone.now()
-    chosen = chosen_in(request.POST)
-    form = ChangeForm(request.POST, kind=chosen.kind, now=now)
-    token, asked_at = request.POST.get("token", ""), _previewed_at(request.POST.get("asked_at", ""), now)
-    if not is_new(token, now) or asked_at is None:
-        sentence = _("What was shown is too old, or this form is damaged. Look at what will change again.")
-        raise Invalid(sentence)
-    if not form.is_valid():
-        raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
-    change, by = form.change(), request.user.username
-    if (matching := chosen.matching) is not None:
-        number, how = total_of(matching, now)
-        matching = replace(matching, how=how)
-        bulk.start(
-            change, job_id=token, by=by, asked_at=asked_at, now=now, matching=matching, total=number or 0
+    chosen, asked = chosen_in(request.POST), request.POST.copy()
+    asked["action"] = action
+    form = ChangeForm(asked, kind=chosen.kind, verb=verb_called(action, chosen.kind), now=now)
+    is_many = chosen.matching is not None or len(chosen.ids) > AT_ONCE
+    is_clear = form.is_valid() and (chosen.ids or chosen.matching)
+    if not is_clear or (is_many and "previewed" not in request.POST):
+        return redirect(_preview_of(asked))
+    asked_at = _asked_at(request.POST.get("asked_at", ""), now)
+    if asked_at is None:
+        raise Invalid(
+            _("What was shown is too old, or this form is damaged. Look at what will change again.")
         )
-    else:
-        found = applying.read(change.kind, chosen.ids)
-        things = [found[one] for one in chosen.ids if one in found]
-        targets = [BulkTarget(one.id, one.content.title, applying.value_in(change, one)) for one in things]
-        bulk.start(change, job_id=token, by=by, asked_at=asked_at, now=now, targets=targets)
-    return redirect("cms_bulk_job", token)
+    change, by = form.change(), request.user.username
+    if not is_many:
+        job_id = bulk.job_id_of(change, chosen.ids, by=by, asked_at=asked_at)
+        version = number_in(request.POST.get("version", ""), most=9)
+        outcome = change_at_once(
+            change, chosen.ids, job_id=job_id, by=by, asked_at=asked_at, now=now, version=version
+        )
+        return _said(request, change, outcome, again=_preview_of(asked) if "given" in asked else "")
+    of = chosen.ids or (str(chosen.matching),)
+    job_id = bulk.job_id_of(change, of, by=by, asked_at=asked_at)
+    more: dict[str, Any] = {}
+    with suppress(bulk.DoneBefore):
+        if (matching := chosen.matching) is not None:
+            number, how = total_of(matching, now)
+            more = {"matching": replace(matching, how=how), "total": number or 0}
+        else:
+            more = {"targets": targets_of(change, chosen.ids, read(change.kind, chosen.ids))}
+        bulk.start(change, job_id=job_id, by=by, asked_at=asked_at, now=now, **more)
+    return redirect("cms_bulk_job", job_id)
 
 
-def _previewed_at(text: str, now: datetime) -> datetime | None:
+def _preview_of(asked: QueryDict) -> str:
+    """Return the page that asks for what a form lacks, or shows what it would change."""
+    for name in ("csrfmiddlewaretoken", "asked_at", "version"):
+        asked.pop(name, None)
+    return f"{reverse('cms_bulk')}?{asked.urlencode()}"
+
+
+def _asked_at(text: str, now: datetime) -> datetime | None:
     """Return when the page was shown that the order comes from; None if that cannot be, or is long ago."""
     try:
-        moment = from_iso(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    is_sound = moment.tzinfo and now - PREVIEW_HOLDS < moment <= now + timedelta(seconds=1)
-    return moment if is_sound else None
+    is_sound = moment.tzinfo and now - SHOWN_FOR < moment <= now + timedelta(seconds=1)
+    return moment.astimezone(UTC) if is_sound else None
+
+
+def _said(
+    request: EditorRequest, change: BulkChange, outcome: Outcome, *, again: str = "", undone: bool = False
+) -> HttpResponse:
+    """Say what was done, with its undo, or what stood against it, and lead to where that can be seen.
+
+    `again`: where another value can be given, which itself says what stands against this one.
+    """
+    done, refused, back = outcome.changed, outcome.refused, next_address(request)
+    if not outcome.is_over or (outcome.job_id and (refused or not done)):
+        return redirect("cms_bulk_job", outcome.job_id)
+    if refused:
+        if again and not refused[0].after and refused[0].reason != UNDONE:
+            return HttpResponseRedirect(again)
+        messages.error(request, _why_not(change, refused[0]))
+        return HttpResponseRedirect(back)
+    first, *others = done
+    title, words = first.title or _("Without a title"), in_words(change)
+    if undone:
+        text = _("Undone: %(change)s.") if others else _("“%(title)s” is as it was before.")
+        names = page_names()
+        if pages := [names.get(page, page) for page in first.before.split() if change.action == "delete"]:
+            text += " " + _("It was featured on: %(pages)s. Feature it there again if it is to be.")
+        said = {"change": words, "title": title, "pages": ", ".join(pages)}
+        messages.success(request, text % said)
+        return HttpResponseRedirect(back)
+    text = str(change.verb.did) % {"title": title, "value": asked_in_words(change)}
+    if others:
+        text = _("%(change)s: %(number)s changed.") % {"change": words, "number": len(done)}
+    toast.offer(request, text, reverse("cms_undo_bulk", args=[outcome.job_id]), next=back)
+    if not others and change.action in LEAD_ELSEWHERE:
+        return redirect(LEAD_ELSEWHERE[change.action], first.after)
+    return HttpResponseRedirect(back)
+
+
+def _why_not(change: BulkChange, row: BulkResult) -> str:
+    """Return why an entry was left alone, with both values where others changed the same."""
+    reason = _(stored_words.shown(row.reason))
+    if not row.after:
+        return reason
+    is_now, wanted = (value_in_words(change.verb, one) for one in (row.before, row.after))
+    said = _("%(reason)s Its value is now: %(is_now)s. You asked for: %(wanted)s.")
+    return said % {"reason": reason, "is_now": is_now, "wanted": wanted}
 
 
 @editor_page("1 get + 1 query", at=("/cms/deals/bulk/{bulk[0]}/", "/cms/deals/bulk/{bulk[1]}/"))
@@ -187,7 +269,6 @@ def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
         "after": f"?after={refused[SHOWN - 1].id}" if len(refused) > SHOWN else "",
         "busy": one.job.state == "open",
         "may_undo": one.may_be_undone(now),
-        "undo_token": new_ulid(now),
         "here": request.get_full_path(),
     }
     is_part = request.htmx and not request.htmx.boosted
@@ -198,27 +279,21 @@ def _filters(one: Bulk) -> dict[str, str]:
     """Return the filters of the list that is changed, {} for a selection."""
     if (matching := one.order.matching) is None:
         return {}
-    change = BulkChange(one.change.kind, bulk.CATEGORY)
     return {
         "state": str(STATES[matching.state]),
         "brand": matching.brand,
-        "category": value_in_words(change, matching.category) if matching.category else "",
+        "category": category_names.names().get(matching.category, "") if matching.category else "",
         "words": matching.words,
         "lacks": str(LACKS.get(matching.lacks, "")),
     }
 
 
 def _refused(one: Bulk, row: BulkResult) -> Preview:
-    if one.change.action == bulk.IMPORT:  # whose rows change deals and drafts
+    if one.change.action == "import":  # whose rows change deals and drafts
         address = reverse("cms_find_deal") + query({"q": row.id})
     else:
         address = reverse(f"cms_{one.change.kind}", args=[row.id])
-    return Preview(row.id, row.title, address, refusal=_reason(row))
-
-
-def _reason(row: BulkResult) -> str:
-    """Return why a deal was left alone, in the reader's language where the worker noted a whole sentence."""
-    return _(row.reason) if row.reason else ""
+    return Preview(row.id, row.title, address, refusal=_why_not(one.change, row))
 
 
 @part("1 get + 1 query")
@@ -245,7 +320,7 @@ def _report_lines(one: Bulk, rows: list[BulkResult], language: str | None) -> It
     yield "\ufeff".encode() + titles
     while rows:
         with translation.override(language):
-            part = _csv([[row.id, row.title, _reason(row)] for row in rows])
+            part = _csv([[row.id, row.title, _why_not(one.change, row)] for row in rows])
         yield part
         if len(rows) < ROWS_AT_ONCE:
             return
@@ -260,11 +335,15 @@ def _csv(rows: list[list[str]]) -> bytes:
 
 @editor_action
 def undo(request: EditorRequest, job_id: str) -> HttpResponse:
-    """Take a change back as far as nobody else has changed the same since, and lead to the page of that."""
-    token = new_id_in(request, "token")
+    """Take a change back as far as nobody else has changed the same since; of up to 25 at once."""
+    one, now, by = bulk.get(job_id), timezone.now(), request.user.username
+    undo_id = new_ulid(now)
     try:
-        bulk.undo(job_id, undo_id=token, by=request.user.username, now=timezone.now())
+        if one.changed <= AT_ONCE:
+            outcome = undo_at_once(one, undo_id=undo_id, by=by, now=now)
+            return _said(request, one.change, outcome, undone=True)
+        bulk.undo(one, undo_id=undo_id, by=by, now=now)
     except Conflict as conflict:
         messages.warning(request, str(conflict))
-        token = job_id
-    return redirect("cms_bulk_job", token)
+        return redirect("cms_bulk_job", one.undone_by or job_id)
+    return redirect("cms_bulk_job", undo_id)

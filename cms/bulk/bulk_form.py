@@ -1,42 +1,56 @@
-"""What can be done to many deals at once: the bar below their list, the choice of a change, its value, its words."""
+"""What can be done to deals and drafts: the bar of their list, the choice of a verb, its value, its words."""
 
+import json
+from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from cms.lists.search import LACKS, words_in
-from cms.shared.fields import LocalTimeField
+from cms.shared.fields import CleanTextField, LocalTimeField, PriceField, stored_time, typed_time
 from cms.shared.forms import show_zone
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import STATES, DealFilter
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names, page_names
 from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import BRAND, CATEGORY, EXPIRY, FEATURE, UNFEATURE, BulkChange
+from dealsite.data.editing.bulk import BulkChange
+from dealsite.data.editing.verbs.chart import VERBS, of_kind
+from dealsite.data.editing.verbs.fields import FieldVerb
+from dealsite.data.editing.verbs.prices import PriceRule, SetPrice, SetWasPrice
+from dealsite.data.editing.verbs.verb import Entry, Verb
+from dealsite.data.entities.attributes import YEARS
+from dealsite.data.entities.deals import MAX_STOCK, VOUCHER_CODE_CHARACTERS
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso
 from dealsite.search.deal_lists import question_of
 from dealsite.search.finding import SearchPage, find
+from dealsite.templatetags.design import money
 
-LABELS = {
-    bulk.PUBLISH: gettext_lazy("Publish"),
-    bulk.EXPIRE: gettext_lazy("Expire now"),
-    bulk.EXPIRY: gettext_lazy("Set expiry"),
-    bulk.CATEGORY: gettext_lazy("Change category"),
-    bulk.BRAND: gettext_lazy("Change brand"),
-    bulk.FEATURE: gettext_lazy("Feature on a page"),
-    bulk.UNFEATURE: gettext_lazy("Remove from a page"),
-    bulk.DELETE: gettext_lazy("Move to the trash"),
-}
-VALUES = {EXPIRY: "to_expiry", CATEGORY: "to_category", BRAND: "to_brand"}
-VALUES |= dict.fromkeys((FEATURE, UNFEATURE), "to_page")
+NO_RRP = "none"
+PRICE_RULES = (
+    ("=", gettext_lazy("Set to")),
+    ("-%", gettext_lazy("Lower by percent")),
+    ("+%", gettext_lazy("Raise by percent")),
+    ("-", gettext_lazy("Lower by an amount")),
+    ("+", gettext_lazy("Raise by an amount")),
+)
+WAS_PRICE_RULES = (
+    ("=", gettext_lazy("Set to")),
+    ("+%", gettext_lazy("The price and so many percent")),
+    ("+", gettext_lazy("The price and an amount")),
+    (NO_RRP, gettext_lazy("Remove it")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,10 @@ class BulkChoice:
     ids: tuple[str, ...]
     matching: DealFilter | None
     typed: dict[str, str]
+
+    @property
+    def is_one(self) -> bool:
+        return len(self.ids) == 1
 
 
 def chosen_in(data: QueryDict) -> BulkChoice:
@@ -65,137 +83,175 @@ def chosen_in(data: QueryDict) -> BulkChoice:
     return BulkChoice(kind, () if matching else tuple(ids)[: bulk.MOST_CHOSEN], matching, typed)
 
 
+class MomentField(LocalTimeField):
+    """A time as it is typed, or as a button holds it."""
+
+    def clean(self, value: Any) -> Any:
+        moment = stored_time(value or "")
+        return moment if moment and moment.year in YEARS else super().clean(value)
+
+
+NUMBER = PriceField(label=gettext_lazy("Amount, or percent"))
+ENDS_IN_99 = forms.BooleanField(
+    label=gettext_lazy("Down to the next amount that ends in .99"), required=False
+)
+FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; the first one is the value
+    "": {},
+    "end": {"to_expiry": MomentField(label=gettext_lazy("New expiry"))},
+    "future": {"to_time": MomentField(label=gettext_lazy("Publish at"))},
+    "category": {"to_category": forms.ChoiceField(label=gettext_lazy("New category"))},
+    "brand": {
+        "to_brand": forms.CharField(
+            label=gettext_lazy("New brand"),
+            max_length=80,
+            help_text=gettext_lazy("The name of a brand that exists."),
+            widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
+        )
+    },
+    "page": {"to_page": forms.ChoiceField(label=gettext_lazy("Page"))},
+    "stock": {
+        "to_stock": forms.IntegerField(label=gettext_lazy("New stock"), min_value=0, max_value=MAX_STOCK)
+    },
+    "voucher": {
+        "to_voucher": CleanTextField(
+            label=gettext_lazy("New code"),
+            required=False,
+            max_length=VOUCHER_CODE_CHARACTERS,
+            help_text=gettext_lazy("Empty: shops sell them without a code."),
+        )
+    },
+    "price": {
+        "to_price": forms.ChoiceField(label=gettext_lazy("Price"), choices=PRICE_RULES),
+        "number": NUMBER,
+        "ends_in_99": ENDS_IN_99,
+        "keeps_was": forms.BooleanField(
+            label=gettext_lazy("The price before becomes the RRP"), required=False
+        ),
+    },
+    "was_price": {
+        "to_was_price": forms.ChoiceField(label=gettext_lazy("RRP"), choices=WAS_PRICE_RULES),
+        "number": NUMBER,
+        "ends_in_99": ENDS_IN_99,
+    },
+}
+
+
 class ChangeForm(forms.Form):
-    """One of the changes that a kind of thing can undergo, and its value."""
+    """The value that a verb needs."""
 
-    action = forms.ChoiceField(label=gettext_lazy("What to do"))
-    to_expiry = LocalTimeField(label=gettext_lazy("New expiry"), required=False)
-    to_category = forms.ChoiceField(label=gettext_lazy("New category"), required=False)
-    to_brand = forms.CharField(
-        label=gettext_lazy("New brand"),
-        required=False,
-        max_length=80,
-        help_text=gettext_lazy("The name of a brand that exists."),
-        widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
-    )
-    to_page = forms.ChoiceField(label=gettext_lazy("Page"), required=False)
-
-    def __init__(self, *arguments: Any, kind: str, now: datetime, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.kind, self.now = kind, now
-        choices: dict[str, list[tuple[str, Any]]] = {
-            "action": [(action, LABELS[action]) for action in bulk.ACTIONS[kind]],
-            "to_category": [("", _("Choose a category")), *category_names.names().items()],
-            "to_page": [("", _("Choose a page")), *page_names().items()],
+    def __init__(self, data: QueryDict | None, *, kind: str, verb: Verb[Any], now: datetime) -> None:
+        fields = FIELDS[verb.asks]
+        self.first = next(iter(fields), "")
+        is_given = data is not None and ("given" in data or bool(data.get(self.first, "").strip()))
+        self.has_value = is_given or not fields
+        super().__init__(data if self.has_value else None)
+        self.kind, self.verb, self.now = kind, verb, now
+        self.fields |= deepcopy(dict(fields))
+        choices = {
+            "to_category": lambda: [("", _("Choose a category")), *category_names.names().items()],
+            "to_page": lambda: [("", _("Choose a page")), *page_names().items()],
         }
-        for name, of_field in choices.items():
-            self.fields[name].choices = of_field  # type: ignore[attr-defined]
+        if self.first in choices:
+            self.fields[self.first].choices = choices[self.first]()  # type: ignore[attr-defined]
+        if data is not None and data.get("to_was_price") == NO_RRP:
+            self.fields["number"].required = False
         show_zone(self)
 
-    @property
-    def chosen_action(self) -> str:
-        action = str(self.data.get("action", ""))
-        return action if action in bulk.ACTIONS[self.kind] else ""
-
-    @property
-    def value_field(self) -> forms.BoundField | None:
-        """The field of the value that the chosen change needs, if it needs one; as sent, or new where none was."""
-        name = VALUES.get(self.chosen_action)
-        if not name:
-            return None
-        form = self if self.has_value else ChangeForm(kind=self.kind, now=self.now)
-        form.fields[name].required = True
-        return form[name]
-
-    @property
-    def has_value(self) -> bool:
-        """Tell whether the value was given, right or wrong, or none is needed."""
-        name = VALUES.get(self.chosen_action)
-        return bool(self.chosen_action) and (name is None or bool(self.data.get(name, "").strip()))
-
-    @property
-    def label(self) -> str:
-        """What the chosen change is called, '' while none is chosen."""
-        return str(LABELS[self.chosen_action]) if self.chosen_action else ""
+    def begin_with(self, entry: Entry) -> None:
+        """Show the value that an entry has now."""
+        content, live_at = entry.content, entry.live_at if isinstance(entry, Deal) else None
+        self.initial = {
+            "to_expiry": typed_time(content.expires_at),
+            "to_time": typed_time(live_at),
+            "to_category": content.category,
+            "to_stock": content.stock,
+            "to_voucher": content.voucher_code,
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        needed = VALUES.get(cleaned.get("action", ""))
-        for name in set(VALUES.values()) - {needed}:
-            self.errors.pop(name, None)
-        if needed and needed not in self.errors and not cleaned.get(needed):
-            self.add_error(needed, _("This is needed."))
-        elif needed == "to_expiry" and cleaned.get(needed) and cleaned[needed] <= self.now:
-            self.add_error(needed, _("This time is past. To end deals at once, choose “Expire now”."))
-        elif needed == "to_brand" and cleaned.get(needed):
-            self._find_brand(cleaned)
+        value = cleaned.get(self.first)
+        if isinstance(value, datetime) and value <= self.now:
+            self.add_error(self.first, _("This time has passed. Choose a later one."))
+        elif self.first == "to_brand" and value:
+            try:  # 1 get, and up to 2 batch gets
+                cleaned["to_brand"] = brands.named(value).slug
+            except NotFound:
+                self.add_error("to_brand", _("There is no such brand. Add it on the page of brands first."))
         return cleaned
-
-    def _find_brand(self, cleaned: dict[str, Any]) -> None:
-        """Look for the brand that was named. 1 get, and up to 2 batch gets."""
-        try:
-            cleaned["to_brand"] = brands.named(cleaned["to_brand"]).slug
-        except NotFound:
-            self.add_error("to_brand", _("There is no such brand. Add it on the page of brands first."))
 
     def change(self) -> BulkChange:
         """Return what was chosen."""
-        action = self.cleaned_data["action"]
-        name = VALUES.get(action)
-        value: Any = self.cleaned_data[name] if name else ""
-        return BulkChange(self.kind, action, iso(value) if action == EXPIRY else value)
+        cleaned = self.cleaned_data
+        value: Any = cleaned.get(self.first, "")
+        if value == NO_RRP:
+            value = ""
+        elif "number" in self.fields:
+            is_percent, keeps_was = value.endswith("%"), cleaned.get("keeps_was", False)
+            value = PriceRule(value[0], cleaned["number"], is_percent, cleaned["ends_in_99"], keeps_was)
+        return BulkChange(
+            self.kind, self.verb.name, iso(value) if isinstance(value, datetime) else str(value)
+        )
+
+
+def verb_called(name: str, kind: str) -> Verb[Any]:
+    """Return what can be done to deals or drafts under a name; NotFound."""
+    if name not in VERBS or kind not in VERBS[name].kinds:
+        raise NotFound(_("There is no such change."))
+    return VERBS[name]
 
 
 def in_words(change: BulkChange) -> str:
     """Return what a change does, as a title."""
-    value = value_in_words(change, change.value)
-    match change.action:
-        case bulk.PUBLISH:
-            return _("Publish drafts")
-        case bulk.EXPIRE:
-            return _("Let deals expire now")
-        case bulk.EXPIRY:
-            return _("Set expiry to %(time)s") % {"time": value}
-        case bulk.CATEGORY:
-            return _("Change category to %(name)s") % {"name": value}
-        case bulk.BRAND:
-            return _("Change brand to %(name)s") % {"name": value}
-        case bulk.FEATURE:
-            return _("Feature on: %(page)s") % {"page": value}
-        case bulk.UNFEATURE:
-            return _("Remove from: %(page)s") % {"page": value}
-        case bulk.IMPORT:
-            return _("Change by an import")
-    return _("Move drafts to the trash") if change.kind == "draft" else _("Move deals to the trash")
+    return str(change.verb.says) % {"value": asked_in_words(change)}
 
 
-def value_in_words(change: BulkChange, value: str) -> str:
-    """Return a value that a change replaces or gives, for people."""
-    match change.action:
-        case bulk.EXPIRY | bulk.EXPIRE:
-            if not value:
-                return _("never") if change.action == EXPIRY else ""
-            return date_format(timezone.localtime(from_iso(value)), "j F Y, H:i T")
-        case bulk.CATEGORY:
+def asked_in_words(change: BulkChange) -> str:
+    """Return the value that was asked for, for people."""
+    if change.verb.asks not in ("price", "was_price") or not change.value:
+        return value_in_words(change.verb, change.value)
+    rule = PriceRule.parse(change.value)
+    number = f"{number_format(rule.number.normalize())} %" if rule.is_percent else money(rule.number)
+    words = [{"=": "", "+": "+", "-": "−"}[rule.how] + number]
+    words += [_("ending in .99")] if rule.ends_in_99 else []
+    words += [_("the price before becomes the RRP")] if rule.keeps_was else []
+    return ", ".join(words)
+
+
+def value_in_words(verb: Verb[Any], value: str) -> str:
+    """Return a value that a verb replaces or gives, for people."""
+    if isinstance(verb, SetPrice | SetWasPrice) and value:
+        texts = dict(zip(verb.fields, json.loads(value), strict=True))
+        price, was = texts.get("price", ""), texts["was_price"]
+        words = [money(Decimal(price))] if price else []
+        words += [_("RRP %(amount)s") % {"amount": money(Decimal(was))}] if was else []
+        return " · ".join(words) or _("none")
+    match verb.fields if isinstance(verb, FieldVerb) else (verb.asks,):
+        case ("expires_at",) | ("future",):
+            return date_format(timezone.localtime(from_iso(value)), "j F Y, H:i T") if value else _("never")
+        case ("category",):
             return category_names.names().get(value, value) or _("none")
-        case bulk.BRAND:
+        case ("brand",):
             return brand_names.names([value])[value] if value else _("none")
-        case bulk.FEATURE | bulk.UNFEATURE:
+        case ("page",):
             return page_names().get(value, value)
-    return value
+        case ("stock",):
+            number = value.partition(" ")[0]  # after which its version may stand
+            return number_format(int(number)) if number else _("not counted")
+    return value or _("none")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The bar of a list: its form, its filters as they were typed, and how many deals it holds in all, if known."""
+    """The bar of a list: its verbs, its filters as they were typed, and how many deals it holds in all, if known."""
 
-    form: ChangeForm
+    kind: str
     filters: dict[str, str]
     total: int | None
 
     @property
-    def actions(self) -> list[tuple[str, str]]:
-        return [(action, str(LABELS[action])) for action in bulk.ACTIONS[self.form.kind]]
+    def verbs(self) -> list[Verb[Any]]:
+        return of_kind(self.kind)
 
 
 def bulk_bar(matching: DealFilter, now: datetime, *, found: SearchPage | None) -> dict[str, Bar]:
@@ -208,7 +264,7 @@ def bulk_bar(matching: DealFilter, now: datetime, *, found: SearchPage | None) -
     filters |= {"q": matching.words, "lacks": matching.lacks}
     if found is None:
         found = find(question_of(matching), now=now, size=1)
-    return {"bulk": Bar(ChangeForm(kind=kind, now=now), filters, _number(found))}
+    return {"bulk": Bar(kind, filters, _number(found))}
 
 
 def total_of(matching: DealFilter, now: datetime) -> tuple[int | None, str]:

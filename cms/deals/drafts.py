@@ -22,24 +22,23 @@ from django.utils.translation import gettext_lazy
 from cms.deals.deal import deal_conflict, edit_page
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list
+from cms.shared import undo
 from cms.shared.forms import DealForm, typed, typed_deal
 from cms.shared.requests import (
     OPEN_FOR_LONG,
     EditorRequest,
-    editor_action,
     editor_form,
     editor_page,
-    new_id_in,
 )
 from cms.taxonomy.named_brands import create_brand, named_content
 from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
-from dealsite.data.catalogue.deal import publishing
-from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.editing import bulk_progress
+from dealsite.data.editing.bulk import BulkChange
+from dealsite.data.editing.verbs.verb import Doing, Prefetched
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
-from dealsite.data.table.ids import is_new, is_ulid, new_id, new_ulid
+from dealsite.data.table.ids import is_new, is_ulid, iso, new_id, new_ulid
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 DELETED = gettext_lazy(
@@ -136,12 +135,16 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         return after_saving(request, reverse("cms_draft", args=[draft_id]))
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
-    deal_id, announce = new_ulid(live_at), form.cleaned_data["announce"]
-    deal = publishing.publish(
-        content, deal_id=deal_id, brand=brand, by=by, now=now, draft=stored, announce=announce
+    change = (
+        BulkChange("draft", "publish") if live_at <= now else BulkChange("draft", "schedule", iso(live_at))
     )
-    messages.success(request, _said(deal, now))
-    return after_saving(request, reverse("cms_deal", args=[deal.id]))
+    entry, prefetched = replace(stored, content=content), Prefetched({content.brand: brand})
+    done = bulk_progress.DoneAlone(change, entry, by=by, now=now)
+    change.verb.carry_out(
+        entry, Doing(change.value, prefetched, done.note, by, now, announce=form.cleaned_data["announce"])
+    )
+    undo.offer(request, _said(live_at, now), reverse("cms_undo_bulk", args=[done.job.id]), next=request.path)
+    return after_saving(request, reverse("cms_deal", args=[done.row.after]))
 
 
 def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
@@ -151,8 +154,8 @@ def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
     return stored.version == form.version or stored.content == content or stored.last_edit in form.autosaves
 
 
-def _said(deal: Deal, now: datetime) -> str:
-    return _("The deal is published.") if deal.live_at <= now else _("The deal is scheduled.")
+def _said(live_at: datetime, now: datetime) -> str:
+    return _("The deal is published.") if live_at <= now else _("The deal is scheduled.")
 
 
 def _live_at(form: DealForm, action: str, now: datetime) -> datetime | None:
@@ -184,7 +187,7 @@ def _conflict(
     content = content or named_content(form, deal)[0]
     if deal.content != content:
         return deal_conflict(request, form, deal)
-    messages.success(request, _said(deal, timezone.now()))
+    messages.success(request, _said(deal.live_at, timezone.now()))
     return after_saving(request, reverse("cms_deal", args=[deal.id]))
 
 
@@ -215,29 +218,3 @@ def draft_page(
     if status in (200, 422):  # where somebody else was faster, the editor decides how it goes on
         page["autosave_address"] = reverse("cms_autosave_draft", args=[draft_id])
     return edit_page(request, "cms/deals/draft.html", form, address, page, status)
-
-
-@editor_action
-def duplicate_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Make a draft like a deal; the button names the id that it gets, so a second click makes no second one."""
-    return _duplicate(request, deals.get(deal_id))
-
-
-@editor_action
-def duplicate_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """The same for a draft."""
-    stored = drafts.get(draft_id)
-    return _duplicate(request, deals.get(stored.published_as) if stored.published_as else stored)
-
-
-def _duplicate(request: EditorRequest, original: Deal | Draft) -> HttpResponse:
-    """Make a draft like another: without its stock, and without an expiry that has passed."""
-    copy_id, now = new_id_in(request, "copy"), timezone.now()
-    content = replace(original.content, stock=None)
-    if content.expires_at and content.expires_at <= now:
-        content = replace(content, expires_at=None)
-    brand = Brand(original.card.brand, original.card.brand_name) if content.brand else None
-    copy = drafts.create(content, draft_id=copy_id, brand=brand, by=request.user.username, now=now)
-    title = copy.content.title or _("Without a title")
-    messages.success(request, _("This is the copy of “%(title)s”: a draft of its own.") % {"title": title})
-    return redirect("cms_draft", copy.id)

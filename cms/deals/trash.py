@@ -6,23 +6,18 @@ from datetime import datetime, timedelta
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from cms.lists.deal_list import query
-from cms.shared import undo
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import fresh, role
-from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
-from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid
+from dealsite.data.table.errors import Conflict
 from dealsite.web.pages import action
 from dealsite.worker.list_export import every, exported
 
@@ -64,73 +59,6 @@ def trash_list(request: EditorRequest) -> HttpResponse:
 def _row(thing: TrashEntry, now: datetime) -> TrashRow:
     days_left = max(0, -((now - thing.until) // DAY))
     return TrashRow(thing, thing.card.title or _("Without a title"), KINDS[thing.kind], days_left)
-
-
-@editor_action
-def delete_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Move a deal to the trash. A form that says its `version` deletes only that one."""
-    if not is_ulid(deal_id):
-        raise NotFound(_("There is no such deal."))
-    try:
-        stored = deals.get(deal_id)
-    except NotFound:
-        return _deleted_before("deal", deal_id, request)
-    if _has_changed(request, stored.version):
-        return redirect("cms_deal", deal_id)
-    version = stored.version if "version" in request.POST else None
-    try:
-        deleting.delete(stored, by=request.user.username, now=timezone.now(), version=version)
-    except VersionConflict:
-        _say_changed(request)
-        return redirect("cms_deal", deal_id)
-    _offer_back(request, "deal", deal_id, stored.content.title)
-    return redirect("cms_deals")
-
-
-@editor_action
-def delete_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """Move a draft to the trash. A form that says its `version` deletes only that one."""
-    try:
-        stored = drafts.get(draft_id)
-    except NotFound:
-        return _deleted_before("draft", draft_id, request)
-    if stored.published_as:
-        messages.info(request, _("This draft was published meanwhile. Here is the deal."))
-        return redirect("cms_deal", stored.published_as)
-    if _has_changed(request, stored.version):
-        return redirect("cms_draft", draft_id)
-    try:
-        drafts.delete(stored, by=request.user.username, now=timezone.now())
-    except VersionConflict:
-        _say_changed(request)
-        return redirect("cms_draft", draft_id)
-    _offer_back(request, "draft", draft_id, stored.content.title)
-    return redirect(f"{reverse('cms_deals')}?state=draft")
-
-
-def _has_changed(request: EditorRequest, version: int) -> bool:
-    """Tell, and say, whether somebody changed it since the editor opened it."""
-    changed = request.POST.get("version", str(version)) != str(version)
-    if changed:
-        _say_changed(request)
-    return changed
-
-
-def _say_changed(request: EditorRequest) -> None:
-    text = _("Somebody changed this since you opened it, so it was not deleted. This is how it is now.")
-    messages.warning(request, text)
-
-
-def _deleted_before(kind: str, thing_id: str, request: EditorRequest) -> HttpResponse:
-    thing = trash.get(kind, thing_id)
-    _offer_back(request, kind, thing_id, thing.card.title)
-    return redirect("cms_trash")
-
-
-def _offer_back(request: EditorRequest, kind: str, thing_id: str, title: str) -> None:
-    text = _("“%(title)s” is in the trash, where it stays for %(days)s days.")
-    text %= {"title": title or _("Without a title"), "days": trash.KEPT_FOR.days}
-    undo.offer(request, text, reverse("cms_restore", args=[kind, thing_id]))
 
 
 @editor_action

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.home.numbers import Change, Figure, figure, of_lake, two_weeks
-from cms.lists.attention import OPENED, OVERVIEW, TopicView, show, summaries
+from cms.lists.attention import OPENED, TopicView, opened_address, show, summaries
 from cms.operations import problems, site_state
 from cms.people.audit import AuditRow, row
 from cms.shared.requests import EditorRequest
@@ -70,7 +70,7 @@ class Task:
     """Something that needs somebody, and the one button that leads to its end.
 
     What unfolds below it: `rows` in the template `part`, or those of a topic, which if not `shown` come from `more`;
-    forms in them lead `back`.
+    `next` is where forms in them lead.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Task:
     part: str = ""
     more: str = ""
     shown: TopicView | None = None
-    back: str = ""
+    next: str = ""
 
 
 @page(
@@ -186,7 +186,7 @@ def _topic_task(view: TopicView, now: datetime, *, is_open: bool) -> Task:
         button=topic.button,
         more=more,
         shown=shown,
-        back=f"{OVERVIEW}{topic.name}",
+        next=opened_address(topic.name),
     )
 
 

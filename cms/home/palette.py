@@ -22,6 +22,7 @@ from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.names import slugify
+from dealsite.data.table.ids import iso
 from dealsite.web.pages import page
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
@@ -92,14 +93,15 @@ def _choice_of(row: DealRow, icon: str) -> Choice:
 
 def _verbs(row: DealRow) -> list[Choice]:
     """Return what can be done with a deal."""
-    card, copy = row.card, {"copy": row.copy_id}
+    card = row.card
+    fields = {"deal": card.id, "asked_at": iso(timezone.now()), "next": row.address}
     verbs = [
         Choice(_("Change price or expiry"), row.terms_address, "pencil"),
-        Choice(_("Duplicate as a draft"), row.duplicate_address, "copy", fields=copy),
+        Choice(_("Duplicate as a draft"), reverse("cms_do", args=["duplicate"]), "copy", fields=fields),
         Choice(_("History"), reverse("cms_deal_history", args=[card.id]), "history"),
     ]
     if row.state not in ("scheduled", "expired"):
-        expire = Choice(_("Expire now"), reverse("cms_expire_deal", args=[card.id]), "circle-x", fields={})
+        expire = Choice(_("Expire now"), reverse("cms_do", args=["expire"]), "circle-x", fields=fields)
         verbs.insert(1, expire)
     return verbs
 

@@ -12,7 +12,6 @@ from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_safe
@@ -20,7 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk.bulk_form import in_words
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest, editor_action
+from cms.shared.requests import EditorRequest, editor_action, next_address
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import role
 from dealsite.accounts.requests import SignedIn
@@ -222,10 +221,7 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
         messages.warning(request, str(conflict))
     else:
         messages.success(request, said)
-    back = request.POST.get("next", "")
-    own = (reverse("cms_jobs"), reverse("cms_messages"), reverse("cms_bulk_job", args=[job_id]))
-    safe = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.split("?")[0] in own
-    return HttpResponseRedirect(back if safe else reverse("cms_jobs"))
+    return HttpResponseRedirect(next_address(request, reverse("cms_jobs")))
 
 
 @editor_action

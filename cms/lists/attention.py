@@ -37,7 +37,6 @@ from dealsite.worker.list_export import AT_ONCE, exported
 LISTED, OPENED = 9, 3  # rows of a topic on the overview: of the index, and where they can be put right
 PAGE_SIZE = 25
 EXTENSIONS = ((timedelta(days=1), _("A day longer")), (timedelta(days=7), _("A week longer")))
-OVERVIEW = "overview-"  # before the topic that a form on the overview is of
 
 
 @dataclass(frozen=True)
@@ -251,9 +250,14 @@ def _featured(data: AttentionData, now: datetime, page: int, size: int) -> Topic
     rows = []
     for listed, card in needs.featured_but_over(data.pages, now):
         address, place = reverse("cms_deal", args=[card.id]), (listed.id, listed.title)
-        rows.append(ProblemRow(card, card.state(now), address, listed.version, page=place))
+        rows.append(ProblemRow(card, card.state(now), address, 0, page=place))
     shown = rows[(page - 1) * size : page * size]
     return TopicView(TOPICS["featured"], len(rows), shown, pages=-(-len(rows) // size))
+
+
+def opened_address(topic: str) -> str:
+    """Return the overview with a topic unfolded."""
+    return f"{reverse('cms_home')}?view=deals&open={topic}"
 
 
 def _all_rows(query: QueryDict, now: datetime, topic: str) -> Iterator[ProblemRow]:
@@ -282,12 +286,12 @@ def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
     if request.htmx:
         shown = show(TOPICS[topic], timezone.now(), page=1, size=OPENED)
         return render(
-            request, "cms/lists/_attention_rows.html", {"shown": shown, "back": f"{OVERVIEW}{topic}"}
+            request, "cms/lists/_attention_rows.html", {"shown": shown, "next": opened_address(topic)}
         )
     shown = show(TOPICS[topic], timezone.now(), page=number)
     page = {
         "shown": shown,
-        "back": topic,
+        "next": request.get_full_path(),
         "unchecked": topic == "links" and not settings.DEALSITE_CHECK_LINKS,
         "after": f"?page={number + 1}" if number < shown.pages else "",
         "before": f"?page={number - 1}" if number > 1 else "",

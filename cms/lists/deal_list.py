@@ -40,7 +40,6 @@ from dealsite.data.catalogue.lists import Page
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import Views
 from dealsite.data.table.errors import BadCursor, NotFound
-from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.search.deal_lists import every_found
 from dealsite.search.documents import StoredDocument
@@ -78,12 +77,11 @@ ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za
 
 @dataclass(frozen=True)
 class DealRow:
-    """A deal or draft as the list shows it; `copy_id` is the id that a duplicate made from this row will have."""
+    """A deal or draft as the list shows it."""
 
     card: DealCard
     kind: Literal["deal", "draft"]
     state: str
-    copy_id: str
     known: StoredDocument  # what the index has of it
 
     @property
@@ -97,14 +95,6 @@ class DealRow:
     @property
     def terms_address(self) -> str:
         return reverse(f"cms_{self.kind}_terms", args=[self.card.id])
-
-    @property
-    def delete_address(self) -> str:
-        return reverse(f"cms_delete_{self.kind}", args=[self.card.id])
-
-    @property
-    def duplicate_address(self) -> str:
-        return reverse(f"cms_duplicate_{self.kind}", args=[self.card.id])
 
 
 def filter_of(query: Mapping[str, str]) -> DealFilter:
@@ -248,6 +238,7 @@ def _list_page(
         "lacking_choices": LACKS,
         "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
         "back": query_of(request.GET.dict()),
+        "here": reverse("cms_deals") + query_of(request.GET.dict()),
         "export_address": reverse("cms_deals") + query(chosen),
         **row_context(columns),
         **bulk_bar(matching, now, found=found),
@@ -301,7 +292,6 @@ def deal_rows(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]
             card,
             kind,
             state if kind == "draft" else card.state(now),
-            new_ulid(now),
             known.get(card.id, nothing),
         )
         for card in cards

@@ -28,7 +28,10 @@ class CleanTextField(forms.CharField):
     """A text that others will read: what nobody sees is no part of it."""
 
     def to_python(self, value: Any) -> Any:
-        return super().to_python(clean_text(value or ""))
+        text = clean_text(value or "")
+        return super().to_python(
+            text if isinstance(self.widget, forms.Textarea) else " ".join(text.splitlines())
+        )
 
 
 class MarkdownArea(forms.Textarea):

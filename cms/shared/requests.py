@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from django.http import HttpResponseBase
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -28,6 +30,14 @@ def new_id_in(request: EditorRequest, name: str) -> str:
     if not is_new(sent, timezone.now()):
         raise Invalid(STALE)
     return sent
+
+
+def next_address(request: EditorRequest, otherwise: str = "") -> str:
+    """Return the page of the CMS that a form says to go on with; another one, or the first, where it says none."""
+    given: str = (request.POST if request.method == "POST" else request.GET).get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(given, allowed_hosts=None)
+    home = reverse("cms_home")
+    return given if is_ours and given.startswith(home) and ".." not in given else otherwise or home
 
 
 def editor_page(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:

@@ -14,7 +14,7 @@ from dealsite.data.catalogue import brands, drafts, known_by
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.editing.bulk_change import applying
+from dealsite.data.editing.verbs import verb
 from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewDeal, shown
@@ -31,7 +31,7 @@ def stored_at(one: There) -> datetime | None:
 
 def deals_there(ids: Iterable[str]) -> dict[str, There]:
     """Return those of some deals that are there, with their stock. 1 batch get for each 50."""
-    return applying.read("deal", ids)
+    return verb.read("deal", ids)
 
 
 def drafts_there(ids: Iterable[str]) -> dict[str, There]:

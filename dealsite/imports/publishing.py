@@ -13,7 +13,7 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import in_words
 from dealsite.data.catalogue.deal import publishing
-from dealsite.data.editing.bulk_change.bulk_progress import NotOurs
+from dealsite.data.editing.bulk_progress import NotOurs
 from dealsite.data.entities.batches import PRICES
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of

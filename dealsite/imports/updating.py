@@ -10,9 +10,10 @@ from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import CONTENT_FIELDS, in_words, problems, text_problems
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.editing import bulk_progress
 from dealsite.data.editing.bulk import BulkResult
-from dealsite.data.editing.bulk_change import applying, bulk_progress
-from dealsite.data.editing.bulk_change.applying import Prefetched
+from dealsite.data.editing.verbs import verb
+from dealsite.data.editing.verbs.verb import Prefetched
 from dealsite.data.entities.attributes import money
 from dealsite.data.entities.batches import CHANGED, PRICES
 from dealsite.data.entities.deals import CODE, SHOP
@@ -125,5 +126,5 @@ class Updating:
         result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)
         context = bulk_progress.imported_context(self.job, self.import_id, result)
         needed = Prefetched({brand.slug: brand} if brand else {})
-        applying.save(there, changed.content, needed, context, by=self.by, now=self.moment())
+        verb.save(there, changed.content, needed, context, self.by, self.moment())
         return True

@@ -1,39 +1,149 @@
-"""The worker's part of bulk changes: collects the deals of a list, then changes one after the other.
+"""Doing a verb: at once for up to 25 entries, as a job for more, by the same code; and taking it back.
 
-A batch ends after some seconds, so that mails and other jobs get their turn. At any moment no more than one chunk of
-deals is held, and all that was done is known to the table: whoever goes on after a crash finds it, and does the rest.
+A job's batch ends after some seconds, so that mails and other jobs get their turn. At any moment no more than one
+chunk of deals is held, and all that was done is known to the table: whoever goes on after a crash finds it, and does
+the rest.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
 
-from dealsite.data.editing import bulk
+from django.utils import translation
+from django.utils.translation import gettext_noop
+
+from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import BulkResult, BulkTarget, Chunk
-from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
-from dealsite.data.editing.bulk_change.applying import Note, Prefetched, Thing
+from dealsite.data.editing.bulk import (
+    Bulk,
+    BulkChange,
+    BulkPayload,
+    BulkResult,
+    BulkTarget,
+    Chunk,
+    DoneBefore,
+)
+from dealsite.data.editing.verbs import verb
+from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Entry, Prefetched
 from dealsite.data.entities.batches import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Write
 from dealsite.search import deal_lists
 
 TURN_SECONDS = 15.0  # then other jobs get their turn
 NOTE_SECONDS = 5.0  # between two renewals of the lease
+AT_ONCE, AT_ONCE_SECONDS = 25, 2.0  # entries that a request changes, and for how long: then a worker goes on
 NOT_FOUND = "It was deleted meanwhile."
+UNDONE = gettext_noop("This was done, and undone since. Load the page again.")
+TICK = timedelta(milliseconds=1)
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of what was done at once: how many were changed, which not; `is_over` unless a worker goes on.
+
+    `job_id` is '' where nothing was done, so nothing can be undone.
+    """
+
+    job_id: str
+    changed: list[BulkResult] = field(default_factory=list)
+    refused: list[BulkResult] = field(default_factory=list)
+    is_over: bool = True
+
+
+def change_at_once(
+    change: BulkChange,
+    ids: Sequence[str],
+    *,
+    job_id: str,
+    by: str,
+    asked_at: datetime,
+    now: datetime,
+    version: int | None = None,
+) -> Outcome:
+    """Change up to 25 deals or drafts now, for up to 2 seconds; the same job again changes nothing more.
+
+    `version`: that of the one that is meant, where the editor saw it, which is more exact than `asked_at`.
+
+    1 to 3 batch gets and 1 transaction for one; for several 1 transaction for each and 1 or 2 more, and 1 update.
+    """
+    entries = verb.read(change.kind, ids)
+    if not entries:
+        refused = [BulkResult(one, "", REFUSED, reason=NOT_FOUND) for one in ids]
+        return _done_before(job_id) or Outcome("", refused=refused)
+    # Whatever others did before these were read counts, even while this request began.
+    read_at = max(now, *(entry.updated_at for entry in entries.values()))
+    if version is not None and (seen := entries.get(ids[0])):
+        asked_at = read_at if seen.version == version else min(asked_at, seen.updated_at - TICK)
+    targets = targets_of(change, ids, entries)
+    payload = BulkPayload(change.kind, change.action, change.value, by, asked_at, len(targets))
+    batch = _ChangeBatch(Job(job_id, BULK_CHANGE, to_item(payload)), now)
+    batch.prefetched = change.verb.prefetch(change.value, entries.values())
+    batch.chunk = Chunk(1, tuple(targets), read_at)
+
+    def order() -> Job:
+        taken_by = new_ulid(now)
+        return bulk.start(
+            change, job_id=job_id, by=by, asked_at=asked_at, now=now, targets=targets, taken_by=taken_by
+        )
+
+    return batch.at_once(targets, entries, order)
+
+
+def targets_of(change: BulkChange, ids: Sequence[str], entries: Mapping[str, Entry]) -> list[BulkTarget]:
+    """Return what is to be changed, with the values of now; what is gone stays among them, to be reported."""
+    held = {one: entry.content for one, entry in entries.items()}
+    return [
+        BulkTarget(one, held[one].title, change.verb.value_in(held[one]))
+        if one in held
+        else BulkTarget(one, "")
+        for one in ids
+    ]
+
+
+def undo_at_once(one: Bulk, *, undo_id: str, by: str, now: datetime) -> Outcome:
+    """Take back now what was done to up to 25 deals or drafts; Conflict where it cannot be (any more).
+
+    1 query more than `change_at_once`.
+    """
+    one.refuse_undo(now)
+    payload = one.undo_payload(by=by, now=now)
+    batch = _UndoBatch(Job(undo_id, BULK_UNDO, to_item(payload)), now)
+    targets = batch.next_targets() or []
+    entries = batch.prepare(targets)
+
+    def order() -> Job:
+        return bulk.undo(one, undo_id=undo_id, by=by, now=now, taken_by=new_ulid(now))
+
+    batch.writes = (one.undone_write(undo_id),)
+    return batch.at_once(targets, entries, order)
+
+
+def _done_before(job_id: str) -> Outcome | None:
+    """Return what became of a job that was ordered before, None if it was not. 1 get, and 2 queries if it was."""
+    try:
+        done = bulk.get(job_id)
+    except NotFound:
+        return None
+    if done.undone_by:
+        return Outcome("", refused=[BulkResult(job_id, "", REFUSED, reason=UNDONE)])
+    changed, refused = (bulk_progress.rows(job_id, one, limit=AT_ONCE) for one in (CHANGED, REFUSED))
+    return Outcome(job_id, changed, refused, done.is_over)
 
 
 def change_many(job: Job, now: datetime) -> datetime | None:
     """Carry out a bulk change from wherever it has come to; returns when it goes on, None when it is done.
 
     For each 50 deals: what a page of their list costs and 1 transaction to collect them; to change them 1 get,
-    3 batch gets, 1 transaction for each (see `applying.carry_out`), 1 more if some are left alone, 1 update.
+    3 batch gets, what the verb says for each, 1 transaction more if some are left alone, 1 update.
     """
     batch = _ChangeBatch(job, now)
     if batch.order.matching and not batch.collect():
@@ -55,7 +165,11 @@ class BulkCheckpoint:
 
 
 class _Batch:
-    """One worker's turn at one job."""
+    """One worker's turn at one job, or the request that does it at once.
+
+    `writes` join the change of the one entry of a job that is no more than that: it is ordered, done and over in
+    that transaction.
+    """
 
     def __init__(self, job: Job, now: datetime) -> None:
         self.job, self.now, self.began = job, now, monotonic()
@@ -65,6 +179,11 @@ class _Batch:
         self.progress = from_item(bulk.BulkProgress, job.progress)
         self.milliseconds = self.progress.milliseconds or 0
         self.prefetched = Prefetched()
+        self.writes: tuple[Write, ...] = ()
+        self.changed: list[BulkResult] = []
+        self.noted: list[BulkResult] = []  # what goes along with the change that is tried
+        self.turn = TURN_SECONDS
+        self.is_at_once = self.is_alone = self.was_done = False
 
     @property
     def moment(self) -> datetime:
@@ -72,12 +191,39 @@ class _Batch:
 
     @property
     def is_over(self) -> bool:
-        return monotonic() - self.began >= TURN_SECONDS
+        return monotonic() - self.began >= self.turn
+
+    def at_once(
+        self, targets: Sequence[BulkTarget], entries: Mapping[str, Entry], order: Callable[[], Job]
+    ) -> Outcome:
+        """Change all of some targets, ordered first where they are more than one."""
+        self.is_at_once, self.turn, self.is_alone = True, AT_ONCE_SECONDS, len(targets) == 1
+        try:
+            if not self.is_alone:
+                self.job = order()
+                self.progress = from_item(bulk.BulkProgress, self.job.progress)
+            # What is noted is kept in the words of the sources; of one alone, why it was left alone is only shown.
+            with nullcontext() if self.is_alone else translation.override("en"):
+                refused = self.change_each(targets, entries)
+        except (DoneBefore, bulk_progress.NotOurs):  # a worker or an editor has it
+            return _done_before(self.job.id) or Outcome("")
+        if self.is_alone:
+            before = _done_before(self.job.id) if refused or self.was_done else None
+            return before or Outcome(self.job.id if self.changed else "", self.changed, refused)
+        is_over = len(self.changed) + len(refused) == len(targets)
+        with suppress(Conflict):  # a worker has gone on with it already
+            if is_over:
+                jobs.finish(self.job, progress=to_item(self.progress))
+            else:
+                jobs.wait_until(self.job, self.moment)
+        return Outcome(self.job.id, self.changed, refused, is_over)
 
     def go_on(self) -> datetime | None:
         """Change chunk after chunk until none is left or the turn is over."""
         while (targets := self.next_targets()) is not None:
-            self._change_all(targets)
+            done = bulk_progress.outcomes(self.job.id, [target.id for target in targets])
+            if left := [target for target in targets if target.id not in done]:
+                self.change_each(left, self.prepare(left))
             self.number += 1
             self.job = jobs.save_checkpoint(self.job, to_item(self.checkpoint(targets)), now=self.moment)
             if self.is_over:
@@ -94,59 +240,79 @@ class _Batch:
     def checkpoint(self, done: Sequence[BulkTarget]) -> BulkCheckpoint:
         return BulkCheckpoint(self.number)
 
-    def prepare(self, left: Sequence[BulkTarget]) -> dict[str, Thing]:
+    def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
         """Read what some targets are about, by id, and what else their change needs."""
         raise NotImplementedError
 
-    def attempt(self, target: BulkTarget, thing: Thing | None) -> str:
+    def attempt(self, target: BulkTarget, entry: Entry | None) -> str:
         """Change one; return why it was left alone, '' if it was not."""
         raise NotImplementedError
 
-    def _change_all(self, targets: Sequence[BulkTarget]) -> None:
-        done = bulk_progress.outcomes(self.job.id, [target.id for target in targets])
-        left = [target for target in targets if target.id not in done]
-        if not left:
-            return
-        things, refused = self.prepare(left), []
-        for target in left:
-            thing = things.get(target.id)
-            if reason := self._change(target, thing):
-                refused.append(self._result(target, thing, REFUSED, reason=reason))
-            else:
-                self.progress = replace(self.progress, changed=self.progress.changed + 1)
+    def change_each(self, targets: Sequence[BulkTarget], entries: Mapping[str, Entry]) -> list[BulkResult]:
+        """Change some targets, several at once no longer than their turn; return which were left alone."""
+        refused = []
+        for target in targets:
+            if self.is_at_once and self.is_over and not self.is_alone:
+                break
+            if row := self._change(target, entries.get(target.id)):
+                refused.append(row)
             self._note_now_and_then()
-        if refused:
+        if refused and not self.is_alone:
             self.progress = replace(self.progress, refused=self.progress.refused + len(refused))
             bulk_progress.refuse(self.job, refused, in_all=self.progress.refused)
+        return refused
 
-    def _change(self, target: BulkTarget, thing: Thing | None) -> str:
-        """Change one, again where others were faster; return why it was left alone, '' if it was not."""
+    def _change(self, target: BulkTarget, entry: Entry | None) -> BulkResult | None:
+        """Change one, again where others were faster; return that it was left alone, and why, None if it was not."""
 
         def read_again() -> None:
-            nonlocal thing
-            thing = self.prepare([target]).get(target.id)
+            nonlocal entry
+            entry = self.prepare([target]).get(target.id)
 
+        values: dict[str, str] = {}
+        self.noted = []
+        reason: str | None
         try:
-            return bulk_progress.once(
-                self.job.id, target.id, lambda: self.attempt(target, thing), read_again, done=""
+            reason = bulk_progress.once(
+                self.job.id, target.id, lambda: self.attempt(target, entry), read_again, done=None
             )
         except (bulk_progress.NotOurs, Unavailable):
             raise
         except (Conflict, Invalid, NotFound) as error:
-            return str(error)
+            reason = str(error)
+            if isinstance(error, ChangedMeanwhile):
+                values = {"before": error.is_now, "after": error.wanted}
+        if reason:
+            return self._result(target, entry, REFUSED, reason=reason, **values)
+        self.was_done = reason is None
+        self.changed += self.noted if self.is_at_once else []
+        self.progress = replace(self.progress, changed=self.progress.changed + 1)
+        return None
 
-    def note_of(self, target: BulkTarget, thing: Thing | None) -> Note:
-        """Return what notes the change of one, given its values before and after."""
+    def doing(self, target: BulkTarget, entry: Entry | None) -> Doing:
+        """Return what the verb is told of one."""
 
         def note(before: str, after: str) -> AuditContext:
-            row = self._result(target, thing, CHANGED, before=before, after=after)
+            row = self._result(target, entry, CHANGED, before=before, after=after)
+            self.noted = [row]
+            if self.is_alone:
+                return bulk_progress.context_alone(self.job, row, self.writes)
             return bulk_progress.audit_context(self.job, row, changed=self.progress.changed + 1)
 
-        return note
+        return Doing(self.change.value, self.prefetched, note, self.order.by, self.moment)
 
-    def _result(self, target: BulkTarget, thing: Thing | None, outcome: str, **said: Any) -> BulkResult:
-        title = target.title or (thing.content.title if thing else "")
-        return BulkResult(target.id, title, outcome, chunk=self.number + 1, **said)
+    def _result(
+        self,
+        target: BulkTarget,
+        entry: Entry | None,
+        outcome: str,
+        *,
+        before: str = "",
+        after: str = "",
+        reason: str = "",
+    ) -> BulkResult:
+        title = target.title or (entry.content.title if entry else "")
+        return BulkResult(target.id, title, outcome, before, after, reason, chunk=self.number + 1)
 
     def _note_now_and_then(self) -> None:
         if monotonic() - self.noted_at >= NOTE_SECONDS:
@@ -171,7 +337,7 @@ class _ChangeBatch(_Batch):
         while last is None or last.after:
             number, after = (last.number + 1, last.after) if last else (1, "")
             page = deal_lists.page(self.order.matching, after=after, now=self.order.asked_at, size=CHUNK)
-            seen = ((card.id, card.title, applying.seen_in(self.change, card)) for card in page.cards)
+            seen = ((card.id, card.title, self.change.verb.value_in(card)) for card in page.cards)
             last = Chunk(number, tuple(BulkTarget(*one) for one in seen), self.moment, page.after or "")
             bulk_progress.collect(self.job, last)
             if last.after and self.is_over:
@@ -184,24 +350,25 @@ class _ChangeBatch(_Batch):
         self.chunk = bulk_progress.chunk(self.job.id, self.number + 1)
         return self.chunk.targets if self.chunk else None
 
-    def prepare(self, left: Sequence[BulkTarget]) -> dict[str, Thing]:
-        things = applying.read(self.change.kind, [target.id for target in left])
-        self.prefetched = applying.prefetched_for(self.change, things.values())
-        return things
+    def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
+        entries = verb.read(self.change.kind, [target.id for target in left])
+        self.prefetched = self.change.verb.prefetch(self.change.value, entries.values())
+        return entries
 
-    def attempt(self, target: BulkTarget, thing: Thing | None) -> str:
-        if thing is None:
+    def attempt(self, target: BulkTarget, entry: Entry | None) -> str:
+        if entry is None:
             return NOT_FOUND
         assert self.chunk is not None  # noqa: S101 - targets are those of a chunk
-        moment, by, change, prefetched = self.moment, self.order.by, self.change, self.prefetched
-        asked_at, known_to = self.order.asked_at, by
+        change, asked_at, known_to = self.change, self.order.asked_at, self.order.by
         if self.order.merges:  # whatever is still of the brand moves, whoever changed it since
-            asked_at, known_to = moment, thing.updated_by
-        times = {"asked_at": asked_at, "collected_at": self.chunk.collected_at}
-        reason = applying.changed_meanwhile(change, thing, target, by=known_to, **times)
-        reason = reason or applying.refusal(change, thing, prefetched, now=moment)
+            asked_at, known_to = self.moment, entry.updated_by
+        doing = self.doing(target, entry)
+        change.verb.refuse_changed(
+            entry, target.seen, doing, asked_at=asked_at, by=known_to, collected_at=self.chunk.collected_at
+        )
+        reason = change.verb.refusal(change.value, entry, self.prefetched, doing.now)
         if not reason:
-            applying.carry_out(change, thing, prefetched, self.note_of(target, thing), by=by, now=moment)
+            change.verb.carry_out(entry, doing)
         return reason
 
 
@@ -222,19 +389,19 @@ class _UndoBatch(_Batch):
         self.after = done[-1].id
         return BulkCheckpoint(self.number, self.after)
 
-    def prepare(self, left: Sequence[BulkTarget]) -> dict[str, Thing]:
+    def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
         rows = [self.rows[target.id] for target in left]
-        things = undoing.read_changed(self.change, rows)
-        before = undoing.brands_before(self.change, rows)
-        self.prefetched = applying.prefetched_for(self.change, things.values(), more_brands=before)
-        return things
+        entries = self.change.verb.read_changed(self.change.kind, rows)
+        self.prefetched = self.change.verb.prefetch(self.change.value, entries.values(), rows)
+        return entries
 
-    def attempt(self, target: BulkTarget, thing: Thing | None) -> str:
-        row, moment, change, prefetched = self.rows[target.id], self.moment, self.change, self.prefetched
-        reason = undoing.refusal_to_undo(change, row, thing, prefetched)
+    def attempt(self, target: BulkTarget, entry: Entry | None) -> str:
+        row, doing, change = self.rows[target.id], self.doing(target, entry), self.change
+        reason = change.verb.refusal_to_undo(
+            change.kind, change.value, row, entry, self.prefetched, doing.now
+        )
         if not reason:
-            note = self.note_of(target, thing)
-            undoing.take_back(change, row, thing, prefetched, note, by=self.order.by, now=moment)
+            change.verb.take_back(change.kind, row, entry, doing)
         return reason
 
 

@@ -108,8 +108,8 @@ def test_the_list_is_worked_off_by_keys_alone(editor_window, some):
         page.locator(".thing-title", has_text=title).and_(page.get_by_text(title, exact=True))
     ).to_have_count(0)
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Edit deal")
-    page.goto(LIST)
+    expect(said(page, "is as it was before")).to_be_visible()
+    expect(page.get_by_text(title, exact=True).and_(page.locator(".thing-title"))).to_be_visible()
     page.get_by_label("Choose Desk").check()
     assert flaws(page) == []
 

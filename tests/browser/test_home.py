@@ -38,11 +38,11 @@ def test_an_ending_deal_gets_a_week_more_and_that_is_taken_back_with_the_keyboar
     page: Page = editor_window()
     page.goto("/cms/attention/ending/")
     use_button(page, "A week longer: Kettle")
-    expect(said(page, "“Kettle” has its new end.")).to_be_visible()
+    expect(said(page, "The end of “Kettle” is now:")).to_be_visible()
     assert deals.get(deal.id).content.expires_at == ends + 7 * DAY
     expect(page.get_by_text("Nothing ends within two days.")).to_be_visible()
     use_button(page, "Undo")
-    expect(said(page, "“Kettle” has its new end.")).to_be_visible()
+    expect(said(page, "“Kettle” is as it was before.")).to_be_visible()
     assert deals.get(deal.id).content.expires_at == ends
     expect(button(page, "A week longer: Kettle")).to_be_visible()
 

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from django.conf import settings as site_settings
+from django.contrib.messages import get_messages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from PIL import Image
 
+from cms.shared.undo import UndoAction, from_tags
 from dealsite.accounts import cookies
 from dealsite.data import table
 from dealsite.data.catalogue.display_names import category_names, missing_categories
@@ -32,6 +34,7 @@ _numbers = itertools.count(1)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is always NOW."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
+    monkeypatch.setattr("dealsite.worker.bulk.monotonic", lambda: 0.0)
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +133,26 @@ def inputs(response: Any) -> dict[str, Any]:
         chosen = re.search(r'<option value="([^"]*)"[^>]*selected', options)
         sent[name] = unescape(chosen[1]) if chosen else ""
     return sent
+
+
+def do(browser: Client, action: str, *things: Any, follow: Any = False, **data: Any) -> Any:
+    """Do a verb to deals, or with `state="draft"` to drafts, as a button does that was shown just now."""
+    sent = {"deal": [thing.id for thing in things], "asked_at": timezone.now().isoformat()}
+    sent |= {"next": reverse("cms_deals")} | data
+    return browser.post(reverse("cms_do", args=[action]), sent, follow=follow)
+
+
+def said(response: Any) -> str:
+    """Return the newest note that the next page shows."""
+    return [str(message) for message in get_messages(response.wsgi_request)][-1]
+
+
+def way_back(response: Any) -> UndoAction:
+    """Return the button that takes back what was done."""
+    *_, message = get_messages(response.wsgi_request)
+    found = from_tags(message.extra_tags)
+    assert found is not None
+    return found
 
 
 def break_table(settings: Any) -> None:

@@ -23,6 +23,7 @@ def posts():
     gone = make_deal()
     deleting.delete(gone, by="eve", now=NOW)
     message = {"deal": deal.id, "audience": "all", "headline": "x", "token": new_ulid(NOW), "sure": "yes"}
+    of_deal = {"deal": deal.id, "asked_at": iso(NOW), "next": "/cms/"}
     return {
         reverse("cms_new_message"): message | {"action": "send"},
         reverse("cms_pause_job", args=[job]): {},
@@ -30,11 +31,13 @@ def posts():
         reverse("cms_cancel_job", args=[job]): {},
         reverse("cms_retry_job", args=[job]): {},
         reverse("cms_draft", args=[draft.id]): {"title": "Changed", "version": "1"},
-        reverse("cms_delete_draft", args=[draft.id]): {"version": "1"},
         reverse("cms_deal", args=[deal.id]): {"title": "Changed", "version": "1"},
-        reverse("cms_reschedule_deal", args=[later.id]): {"live_at": "2026-11-25T08:30"},
-        reverse("cms_expire_deal", args=[deal.id]): {"version": "1"},
-        reverse("cms_delete_deal", args=[deal.id]): {"version": "1"},
+        reverse("cms_do", args=["reschedule"]): of_deal | {"deal": later.id, "to_time": "2026-11-25T08:30"},
+        reverse("cms_do", args=["expire"]): of_deal,
+        reverse("cms_do", args=["delete"]): of_deal,
+        reverse("cms_do", args=["publish"]): of_deal | {"deal": draft.id, "state": "draft"},
+        reverse("cms_do", args=["unfeature"]): of_deal | {"to_page": "front"},
+        reverse("cms_undo_bulk", args=[new_ulid(NOW, 78)]): {},
         reverse("cms_preview_deal"): {"description": "x"},
         reverse("cms_autosave_setting"): {},
         reverse("cms_autosave_draft", args=[draft.id]): {"title": "Changed", "version": "1"},
@@ -44,17 +47,12 @@ def posts():
         reverse("cms_upload_picture"): {},
         reverse("cms_presence", args=["deal", deal.id]): {},
         reverse("cms_leave", args=["deal", deal.id]): {},
-        reverse("cms_undo_expiry", args=[deal.id]): {"version": "1", "expires_at": ""},
         reverse("cms_restore", args=["deal", gone.id]): {},
         reverse("cms_purge", args=["deal", gone.id]): {},
-        reverse("cms_change_end", args=[deal.id]): {"version": "1", "ends_at": "now"},
         reverse("cms_describe_deal", args=[deal.id]): {"version": "1", "alt": "x"},
         reverse("cms_check_link", args=[deal.id]): {},
         reverse("cms_accept_link", args=[deal.id]): {"link": deal.content.link},
-        reverse("cms_publish_ready", args=[draft.id]): {"version": "1"},
         reverse("cms_describe_draft", args=[draft.id]): {"version": "1", "alt": "x"},
-        reverse("cms_unfeature", args=["front"]): {"deal": deal.id},
-        reverse("cms_feature_again", args=["front"]): {"deal": deal.id, "place": "0"},
         reverse("cms_new_brand"): {"name": "Vela"},
         reverse("cms_brand", args=["nordlicht"]): {"name": "Vela", "version": "1"},
         reverse("cms_category", args=["toys-hobbies"]): {"name": "Vela", "version": "1"},
@@ -91,9 +89,10 @@ def test_a_job_is_not_changed_by_looking(editor):
 def test_looking_changes_nothing(editor):
     deal, draft, gone = make_deal(), make_draft(title="x"), make_deal()
     deleting.delete(gone, by="eve", now=NOW)
-    for name in ("cms_expire_deal", "cms_delete_deal", "cms_undo_expiry"):
-        assert editor.get(reverse(name, args=[deal.id]), {"version": "1"}).status_code == 405
-    assert editor.get(reverse("cms_delete_draft", args=[draft.id]), {"version": "1"}).status_code == 405
+    for action, one, state in (("expire", deal, "all"), ("delete", deal, "all"), ("delete", draft, "draft")):
+        asked = {"deal": one.id, "state": state, "asked_at": iso(NOW), "previewed": "1"}
+        assert editor.get(reverse("cms_do", args=[action]), asked).status_code == 405
+        assert editor.get(reverse("cms_bulk"), asked | {"action": action}).status_code == 200
     for name in ("cms_restore", "cms_purge"):
         assert editor.get(reverse(name, args=["deal", gone.id])).status_code == 405
     assert deals.get(deal.id) == deal
@@ -123,14 +122,13 @@ def test_a_message_to_watchers_asks_for_no_password(editor, monkeypatch):
 @pytest.mark.parametrize("beyond", ["7" + "Z" * 25, f"76EZ91ZR{'0' * 18}"])  # no date has a year so late
 def test_an_id_of_a_time_beyond_the_calendar_is_refused_as_any_id_that_is_none(sign_in, beyond):
     browser = sign_in("editor", "back office")
-    deal = make_deal().id
-    change = {"deal": deal, "action": "expire_now", "asked_at": iso(NOW), "token": beyond}
+    change = {"deal": beyond, "asked_at": iso(NOW), "next": f"/cms/deals/{beyond}/"}
     message = {"audience": "all", "headline": "x", "token": beyond, "action": "send", "sure": "yes"}
     forms = {
         reverse("cms_export_list"): {"address": "/cms/deals/", "token": beyond},
         reverse("cms_preview_deal") + f"?deal={beyond}": {"description": "x"},
-        reverse("cms_start_bulk"): change,
-        reverse("cms_undo_bulk", args=[deal]): {"token": beyond},
+        reverse("cms_do", args=["expire"]): change,
+        reverse("cms_undo_bulk", args=[beyond]): {"next": f"/cms/deals/{beyond}/"},
         reverse("cms_new_message"): message,
         reverse("cms_draft", args=[beyond]): {"title": "Lamp", "version": "0"},
         reverse("cms_autosave_draft", args=[beyond]): {"title": "Lamp", "version": "0"},

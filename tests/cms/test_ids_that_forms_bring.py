@@ -8,11 +8,8 @@ import pytest
 from cms.jobs import exports
 from dealsite.data import table
 from dealsite.data.catalogue import drafts
-from dealsite.data.editing import bulk
-from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.table.ids import is_new, new_ulid
-from dealsite.worker import loop
-from tests.builders import DAY, EDITOR, NOW, make_deal, make_draft, make_id
+from tests.builders import DAY, EDITOR, NOW, make_deal, make_draft
 from tests.cms.conftest import inputs
 
 OF_YEAR_9774 = "7" + "0" * 25
@@ -27,30 +24,11 @@ def autosaved(browser, new_id):
     return browser.post(f"/cms/drafts/{new_id}/autosave/", {"title": "Typed", "version": "0"})
 
 
-def duplicate(browser, new_id):
-    return browser.post(f"/cms/deals/{make_deal().id}/duplicate/", {"copy": new_id})
-
-
 def exported_list(browser, new_id):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exports, "MOST_ROWS", -1)
         make_deal()
         return browser.post("/cms/jobs/export/", {"token": new_id, "address": "/cms/deals/"})
-
-
-def bulk_change(browser, new_id):
-    chosen = {"deal": [make_deal().id], "action": "expire"}
-    sent = inputs(browser.get("/cms/deals/bulk/", chosen)) | chosen | {"token": new_id}
-    return browser.post("/cms/deals/bulk/start/", sent)
-
-
-def bulk_undo(browser, new_id):
-    job_id, deal = make_id(NOW), make_deal()
-    change = BulkChange("deal", bulk.EXPIRE)
-    bulk.start(change, job_id=job_id, by=EDITOR, asked_at=NOW, now=NOW, targets=[BulkTarget(deal.id, "x")])
-    while loop.run_next(now=NOW):
-        pass
-    return browser.post(f"/cms/deals/bulk/{job_id}/undo/", {"token": new_id})
 
 
 def saved_question(browser, new_id):
@@ -70,10 +48,7 @@ def pasted_rows(browser, new_id):
 FORMS = {
     draft: 409,
     autosaved: 409,
-    duplicate: 400,
     exported_list: 400,
-    bulk_change: 400,
-    bulk_undo: 400,
     saved_question: 302,  # these three make it under an id of now
     planned_list: 302,
     pasted_rows: 302,

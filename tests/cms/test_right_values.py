@@ -21,7 +21,7 @@ from dealsite.data.table.writes import Put
 from dealsite.web import page_cache
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
-from tests.cms.conftest import HTMX, inputs
+from tests.cms.conftest import HTMX, do, inputs, said
 from tests.cms.imports.test_imports import check, go, private, text, upload, work
 from tests.imports.builders import make_row, run_import, write_csv
 
@@ -90,8 +90,7 @@ def test_any_name_finds_the_brand(editor, renamed, typed):
     listed = editor.get(reverse("cms_deals"), {"brand": typed})
     assert {row.card.title for row in listed.context["deals"]} == {"Lampe", "Neu"}
     assert "Neuname" in editor.get(reverse("cms_brands"), {"q": typed}).text
-    bulk = {"deal": renamed.id, "action": "brand", "to_brand": typed}
-    assert "There is no such brand" not in editor.post(reverse("cms_bulk"), bulk).text
+    assert said(do(editor, "brand", renamed, to_brand=typed)) == "It is of this brand already."
     palette = editor.get(reverse("cms_palette"), {"q": typed}, headers=HTMX).text
     assert reverse("cms_brand", args=["altname"]) in palette
 

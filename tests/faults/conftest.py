@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.table import client
+from dealsite.worker import bulk
 from tests.builders import NOW
 from tests.faults.forms import prepare
 from tests.faults.proxy import Proxy
@@ -46,6 +47,7 @@ def site(proxied: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """That site, for one test."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
     monkeypatch.setattr(client, "pause", lambda seconds: None)
+    monkeypatch.setattr(bulk, "monotonic", lambda: 0.0)
     with proxied.in_place():
         yield proxied
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.faults.forms import FORMS, LEFT_OUT, OWN
+from tests.faults.forms import FORMS, LEFT_OUT, OWN, route_of
 from tests.faults.judge import wrong_answer
 from tests.faults.proxy import FAULTS, HITS, Exchange, Hits
 from tests.faults.site import Changes, Seen, Site
@@ -123,7 +123,7 @@ def test_every_address_that_takes_a_form_is_in_the_list(site: Site):
         if browser.post(route.addresses(site.content)[0]).status_code != 405:
             takes.add(name)
         site.put_back()
-    assert takes == FORMS.keys() | LEFT_OUT.keys()
+    assert takes == {route_of(name) for name in FORMS} | LEFT_OUT.keys()
 
 
 @pytest.mark.thorough

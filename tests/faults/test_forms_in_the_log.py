@@ -11,7 +11,7 @@ from django.test import Client
 
 from tests.accounts.test_no_secret_is_logged import HIDDEN, Log, collected
 from tests.browser.conftest import PASSWORD
-from tests.faults.forms import CODE, FORMS, NEW, OWN, SECRET
+from tests.faults.forms import CODE, FORMS, NEW, OWN, SECRET, route_of
 from tests.faults.site import Site
 
 CARD = "4242 4242 4242 4242"
@@ -55,6 +55,6 @@ def test_a_form_leaves_its_line_in_the_log_and_no_secret(names: list[str], site:
         found = [
             text for text in known if len(text) > 3 and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", written)
         ]
-        if found or written.count(f"event='request' view='{name}' method='POST' status=") != 1:
+        if found or written.count(f"event='request' view='{route_of(name)}' method='POST' status=") != 1:
             wrong.append((name, found, written))
     assert wrong == []

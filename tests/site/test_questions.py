@@ -17,8 +17,7 @@ NO_QUESTIONS = {
     "migrations.run": "reads the whole table",
     "migrations.begin": "counts into migrations.run",
     "retention.apply": "migrations.run, after a change of settings",
-    "applying.read": "counts into applying.carry_out",
-    "undoing.read_changed": "counts into undoing.take_back",
+    "verb.read": "counts into what verbs do, and into imports",
 }
 
 

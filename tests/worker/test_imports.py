@@ -17,8 +17,7 @@ from django.core.files.storage import FileSystemStorage
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brand_merges, brands, deals, drafts
 from dealsite.data.catalogue.deal import deleting, editing, publishing
-from dealsite.data.editing import bulk, imports
-from dealsite.data.editing.bulk_change import bulk_progress
+from dealsite.data.editing import bulk, bulk_progress, imports
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks

@@ -58,7 +58,7 @@ def merge(brand: Brand, into: Brand, *, by: str, now: datetime) -> None:
     for job_id, (kind, state) in zip(job_ids, LISTS.items(), strict=True):
         number = (brand.deals or 0) if kind == "deal" else 0
         matching = DealFilter(state=state, brand=brand.slug)
-        order = BulkPayload(kind, bulk.BRAND, into.slug, by, due, number, matching, merges=brand.slug)
+        order = BulkPayload(kind, "brand", into.slug, by, due, number, matching, merges=brand.slug)
         puts.append(bulk.order_write(BULK_CHANGE, order, job_id=job_id, due=due))
     after = {"merged_into": into.slug}
     noted = audit.entry_write(by=by, kind="brand", subject=brand.slug, what="merged", now=now, after=after)

@@ -188,6 +188,7 @@ def create(
     by: str,
     now: datetime,
     brand: Brand | None = None,
+    audit_context: AuditContext = NO_CONTEXT,
     autosave: str = "",
 ) -> Draft:
     """Store a new draft under an id minted with the form; the same id again returns what is there.
@@ -204,8 +205,9 @@ def create(
                 [
                     Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
                     *known_by.write(draft_id, content.names),
-                    noted("draft", draft_id, "started", by=by, now=now, new=content),
+                    noted("draft", draft_id, "started", by=by, now=now, new=content, note=audit_context.note),
                     *([check_brand(brand)] if brand else []),
+                    *audit_context.writes,
                 ]
             )
         except AlreadyExists:

@@ -11,10 +11,10 @@ Each deal is changed in a transaction of its own, which notes that it was, once,
 belongs to its worker: nothing is changed twice, and nothing after the job was paused or cancelled.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -23,43 +23,26 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import audit
+from dealsite.data.editing.verbs.chart import VERBS
+from dealsite.data.editing.verbs.chart import BulkChange as BulkChange
+from dealsite.data.editing.verbs.chart import BulkTarget as BulkTarget
+from dealsite.data.editing.verbs.verb import BulkResult as BulkResult
 from dealsite.data.entities.batches import BULK_CHUNK, CHUNK
 from dealsite.data.entities.conversion import writer
-from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job, job_from_item, job_write
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, LEASE, Job, job_from_item, job_write
 from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound
-from dealsite.data.table.ids import epoch_seconds, is_ulid, time_of
+from dealsite.data.table.ids import epoch_seconds, is_ulid, iso, new_ulid, time_of
 from dealsite.data.table.writes import Path, Put, Update, Write, absent, equals, missing
 
 MOST_CHOSEN = 100  # deals of a selection
 KEPT = timedelta(days=30)  # as long as the trash: until then a change can be taken back
 EXPIRES_AFTER = KEPT + timedelta(days=1)  # then nothing of it is left
 
-PUBLISH, EXPIRE, EXPIRY, CATEGORY, BRAND = "publish", "expire", "expiry", "category", "brand"
-DELETE, FEATURE, UNFEATURE = "delete", "feature", "unfeature"
-IMPORT = "import"  # what the rows of a file change: ordered and carried out elsewhere, taken back here
-ACTIONS: Mapping[str, tuple[str, ...]] = {
-    "deal": (EXPIRE, EXPIRY, CATEGORY, BRAND, FEATURE, UNFEATURE, DELETE),
-    "draft": (PUBLISH, EXPIRY, CATEGORY, BRAND, DELETE),
-}
-FIELDS = {EXPIRE: "expires_at", EXPIRY: "expires_at", CATEGORY: "category", BRAND: "brand"}
-
 
 class DoneBefore(Conflict):
     """What was to be done to a deal was done already, by this very job."""
-
-
-@dataclass(frozen=True, slots=True)
-class BulkChange:
-    """What is done to deals (`kind` deal) or drafts: one of ACTIONS.
-
-    `value` is the expiry as an ISO time, the slug of a category or brand, or the id of a page.
-    """
-
-    kind: str
-    action: str
-    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +74,6 @@ class BulkProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class BulkTarget:
-    """A deal or draft to be changed, with the value that it had when it was chosen."""
-
-    id: str
-    title: str
-    seen: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Chunk:
     """Some targets; `after` is where in the list the next chunk begins, '' in the last one."""
 
@@ -107,23 +81,6 @@ class Chunk:
     targets: tuple[BulkTarget, ...]
     collected_at: datetime
     after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BulkResult:
-    """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone.
-
-    Of an import, these are its versions, and the stock that it got where that is another one.
-    """
-
-    id: str
-    title: str
-    outcome: str
-    before: str = ""
-    after: str = ""
-    reason: str = ""
-    chunk: int = 0
-    stock: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +98,30 @@ class Bulk:
     @property
     def changed(self) -> int:
         return from_item(BulkProgress, self.job.progress).changed
+
+    def refuse_undo(self, now: datetime) -> None:
+        """Raise Conflict where what it did cannot be taken back (any more)."""
+        if self.undone_by:
+            raise Conflict(gettext_lazy("This was undone already."))
+        if not self.may_be_undone(now):
+            raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
+
+    def undo_payload(self, *, by: str, now: datetime) -> BulkPayload:
+        """Return what the job stores that takes it back."""
+        return replace(self.order, by=by, asked_at=now, total=self.changed, matching=None, undoes=self.job.id)
+
+    def undone_write(self, undo_id: str) -> Update:
+        """Return the write that notes the job that takes it back; Conflict where it was taken back, or goes on."""
+        given_up: dict[Path, Any] = {
+            "state": "cancelled",
+            ("card", "state"): "cancelled",
+        }  # none tries it again
+        return Update(
+            key=keys.job(self.job.id),
+            set={"undone_by": undo_id} | (given_up if self.job.state == "failed" else {}),
+            when=(missing("undone_by"), equals("state", self.job.state)),
+            otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
+        )
 
     def may_be_undone(self, now: datetime) -> bool:
         """Tell whether what it did can be taken back: it has ended, it did something, and nobody undid it before."""
@@ -167,6 +148,12 @@ def of_job(job: Job, *, undone_by: str = "") -> Bulk:
     return Bulk(job, from_item(BulkPayload, job.payload), undone_by)
 
 
+def job_id_of(change: BulkChange, chosen: Iterable[str], *, by: str, asked_at: datetime) -> str:
+    """Return the id of the job that does what a form asks for: of the same form sent again, the same."""
+    said = "\0".join((by, iso(asked_at), change.kind, change.action, change.value, *chosen))
+    return new_ulid(asked_at, int.from_bytes(sha256(said.encode()).digest()[:10]))
+
+
 # Ordering
 
 
@@ -181,13 +168,16 @@ def start(
     targets: Sequence[BulkTarget] = (),
     matching: DealFilter | None = None,
     total: int = 0,
-) -> None:
-    """Order a change of some deals, or of all of a list; the same id again is harmless.
+    taken_by: str = "",
+) -> Job:
+    """Order a change of some deals, or of all of a list.
 
-    `asked_at` is when the editor saw what would change. Invalid for no deals, or more than 100 chosen ones.
+    `asked_at` is when the editor saw what would change. `taken_by`: the token of whoever carries it out at once; if
+    they do not within a lease, a worker does. DoneBefore if this id was ordered; Invalid for no deals, or more than
+    100 chosen ones.
     """
     kind, action, value = change.kind, change.action, change.value
-    if action not in ACTIONS.get(kind, ()):
+    if action not in VERBS or kind not in VERBS[action].kinds:
         raise Invalid(action=gettext_lazy("There is no such change."))
     note = f"{kind}: {action} {value}".rstrip()
     if matching is not None:
@@ -203,50 +193,39 @@ def start(
         some = tuple(targets[first : first + CHUNK])
         writes.append(chunk_put(job_id, Chunk(first // CHUNK + 1, some, now, after)))
     payload = BulkPayload(kind, action, value, by, asked_at, total or len(targets), matching)
-    order([order_write(BULK_CHANGE, payload, job_id=job_id, due=now), *writes])
+    put = order_write(BULK_CHANGE, payload, job_id=job_id, due=now, taken_by=taken_by)
+    table.transact([put, *writes])
+    return job_from_item(put.item)
 
 
-@access_pattern("order that a bulk change be undone", "1 get + 1 transaction")
-def undo(job_id: str, *, undo_id: str, by: str, now: datetime) -> None:
-    """Order that a bulk change be taken back, once; the same id again is harmless.
+@access_pattern("order that a bulk change be undone", "1 transaction")
+def undo(bulk: Bulk, *, undo_id: str, by: str, now: datetime, taken_by: str = "") -> Job:
+    """Order that a bulk change be taken back, once; `taken_by` as above.
 
-    NotFound, and Conflict where it cannot be (any more).
+    Conflict where it cannot be (any more).
     """
-    bulk = get(job_id)
-    if bulk.undone_by == undo_id:
-        return
-    if bulk.undone_by:
-        raise Conflict(gettext_lazy("This was undone already."))
-    if not bulk.may_be_undone(now):
-        raise Conflict(gettext_lazy("There is nothing to undo, or it is not over yet."))
-    order(undo_writes(bulk, undo_id=undo_id, by=by, now=now))
+    bulk.refuse_undo(now)
+    put, *others = undo_writes(bulk, undo_id=undo_id, by=by, now=now, taken_by=taken_by)
+    table.transact([put, *others])
+    return job_from_item(put.item)
 
 
-def undo_writes(bulk: Bulk, *, undo_id: str, by: str, now: datetime) -> list[Write]:
+def undo_writes(
+    bulk: Bulk, *, undo_id: str, by: str, now: datetime, taken_by: str = ""
+) -> tuple[Put, Write, Write]:
     """Return the writes that order that a change be taken back; DoneBefore, or Conflict where it was or goes on."""
-    payload = replace(bulk.order, by=by, asked_at=now, total=bulk.changed, matching=None, undoes=bulk.job.id)
-    given_up: dict[Path, Any] = {"state": "cancelled", ("card", "state"): "cancelled"}  # none tries it again
-    mark = Update(
-        key=keys.job(bulk.job.id),
-        set={"undone_by": undo_id} | (given_up if bulk.job.state == "failed" else {}),
-        when=(missing("undone_by"), equals("state", bulk.job.state)),
-        otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
-    )
+    payload, mark = bulk.undo_payload(by=by, now=now), bulk.undone_write(undo_id)
     entry = audit.entry_write(by=by, kind="job", subject=bulk.job.id, what="undone", now=now, note=undo_id)
-    return [order_write(BULK_UNDO, payload, job_id=undo_id, due=now), mark, entry]
+    return order_write(BULK_UNDO, payload, job_id=undo_id, due=now, taken_by=taken_by), mark, entry
 
 
-def order_write(kind: str, payload: BulkPayload, *, job_id: str, due: datetime) -> Put:
-    """Return the write that orders a change or an undo; DoneBefore if it was."""
-    put = job_write(kind, payload, job_id=job_id, due=due)
+def order_write(kind: str, payload: BulkPayload, *, job_id: str, due: datetime, taken_by: str = "") -> Put:
+    """Return the write that orders a change or an undo, for whoever takes it or has taken it; DoneBefore if it was."""
+    put = job_write(kind, payload, job_id=job_id, due=due + LEASE if taken_by else due)
     item = put.item | {"progress": to_item(BulkProgress(payload.total))}
+    if taken_by:
+        item |= {"taken_by": taken_by, "tries": 1}
     return Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore())
-
-
-def order(writes: list[Write]) -> None:
-    """Store a job with what belongs to it; the same job again is harmless. 1 transaction."""
-    with suppress(DoneBefore):
-        table.transact(writes)
 
 
 def chunk_put(job_id: str, new: Chunk) -> Put:

@@ -7,6 +7,7 @@ job of the same transaction deletes them a week later. What was imported, and by
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -252,7 +253,7 @@ def undo(one: Import, job: Job, *, version: int, undo_id: str, by: str, now: dat
     if not may_be_undone(one, job, now):
         raise Conflict(_("There is nothing to undo, or it is not over yet."))
     changed = max(one.totals.get("changed", 0), 1)
-    payload = bulk.BulkPayload("deal", bulk.IMPORT, one.id, by, now, changed, undoes=one.id)
+    payload = bulk.BulkPayload("deal", "import", one.id, by, now, changed, undoes=one.id)
     mark = Update(
         key=keys.deal_import(one.id),
         set={"undone_by": undo_id, "version": version + 1},
@@ -267,7 +268,8 @@ def undo(one: Import, job: Job, *, version: int, undo_id: str, by: str, now: dat
     )
     note = one.source_file.name
     entry = audit.entry_write(by=by, kind="import", subject=one.id, what="undone", note=note, now=now)
-    bulk.order([bulk.order_write(BULK_UNDO, payload, job_id=undo_id, due=now), mark, over, entry])
+    with suppress(bulk.DoneBefore):
+        table.transact([bulk.order_write(BULK_UNDO, payload, job_id=undo_id, due=now), mark, over, entry])
 
 
 def may_be_undone(one: Import, job: Job | None, now: datetime) -> bool:

@@ -30,7 +30,10 @@ SITE = "-"  # stands for whoever does things by itself: nobody is called so
 CHECK_IMPORT, RUN_IMPORT = "check_import", "run_import"  # what is done with a file of deals
 BULK_CHANGE, BULK_UNDO = "bulk_change", "bulk_undo"  # those that change many deals, and take that back
 # Editors can pause and cancel them; messages, imports and rows of results name them for good.
-PAUSABLE = frozenset({SEND_MESSAGE, BULK_CHANGE, BULK_UNDO, CHECK_IMPORT, RUN_IMPORT})
+NAMED = frozenset(
+    {SEND_MESSAGE, CHECK_IMPORT, RUN_IMPORT}
+)  # by messages and imports, as long as those are there
+PAUSABLE = NAMED | {BULK_CHANGE, BULK_UNDO}
 NOTICE, ORDER_NOTICE, PAYMENT_NOTICE = "account_notice", "order_notice", "payment_notice"
 PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED = "password_reset_mail", "confirmation_mail", "email_changed_mail"
 # They tell a person something. Nobody is harmed when one that failed goes, with the address that it was for.
@@ -71,7 +74,7 @@ def job_rows(item: Item) -> keys.Row:
 def job_is_kept(item: Item) -> list[tuple[str, datetime]]:
     """Tell since when a job is kept that is over and that nothing names; most that failed wait for somebody."""
     over = ("done", "cancelled", "failed") if item["kind"] in TELLING else ("done", "cancelled")
-    if item["state"] not in over or item["kind"] in PAUSABLE:
+    if item["state"] not in over or item["kind"] in NAMED:
         return []
     return [("jobs", time_of(item.get("taken_by") or item["id"]))]
 

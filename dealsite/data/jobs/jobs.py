@@ -121,9 +121,10 @@ def job_write(
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": plain(payload), "state": state, "tries": 0, "card": card}
     rows = keys.job_rows(job_id, due if state == "open" else None)
+    item |= {"request": _request.get() or None, "ttl": JOB.expiry(item)}
     return Put(
         key=keys.job(job_id),
-        item=JOB.item(item | {"request": _request.get() or None} | rows),
+        item=JOB.item(item | rows),
         when=(absent(),),
     )
 
@@ -241,9 +242,9 @@ def save_progress(job: Job, progress: dict[str, Any], *, now: datetime, got_on: 
 
 
 @access_pattern("mark a job done", "1 update")
-def finish(job: Job, *, forget: bool = False) -> None:
-    """Mark a job done; `forget` what it was to do, where that names people and nobody reads it any more."""
-    _close(job, "done", forget=forget)
+def finish(job: Job, *, forget: bool = False, progress: Mapping[str, Any] | None = None) -> None:
+    """Mark a job done, with what it has done; `forget` what it was to do, where nobody reads it and it names people."""
+    _close(job, "done", forget=forget, progress=progress)
 
 
 @access_pattern("end a job that has become pointless", "1 update")
@@ -289,8 +290,12 @@ def _rest(job: Job, now: datetime) -> None:
         raise Conflict()
 
 
-def _close(job: Job, state: str, error: str = "", *, forget: bool = False) -> None:
+def _close(
+    job: Job, state: str, error: str = "", *, forget: bool = False, progress: Mapping[str, Any] | None = None
+) -> None:
     changes = _ended(state, job.id, job.kind, job.taken_by)
+    if progress:
+        changes["progress"] = progress
     if error:
         changes["error"] = error
     if forget:

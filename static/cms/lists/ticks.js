@@ -1,4 +1,4 @@
-/* Ticks in a list: all of the page at once, with Shift all in between, how many there are, and the value that an action needs. */
+/* Ticks in a list: all of the page at once, with Shift all in between, and how many there are. */
 (() => {
   const boxes = () => [...document.querySelectorAll("td.column-tick input")];
 
@@ -19,10 +19,6 @@
       whole.checked = ticked > 0 && ticked === boxes().length;
       whole.indeterminate = ticked > 0 && !whole.checked;
     }
-    for (const part of document.querySelectorAll(".selection [data-value-of]")) {
-      part.hidden = !part.dataset.valueOf.split(" ").includes(elements.action.value);
-      for (const control of part.querySelectorAll("input, select")) control.disabled = part.hidden;
-    }
   };
 
   let last = null; // the box ticked last: with Shift, all up to the next one follow it
@@ -40,6 +36,7 @@
     if (event.target.matches("[data-ticks-page]")) for (const box of boxes()) box.checked = event.target.checked;
     if (event.target.matches(".column-tick input, .selection *")) show();
   });
+  document.addEventListener("reset", () => setTimeout(show)); // boxes are still ticked while it is told
   document.addEventListener("htmx:load", show); // rows may have come
   window.addEventListener("pageshow", show); // Back brings ticks along
   show();

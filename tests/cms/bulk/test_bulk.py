@@ -1,4 +1,4 @@
-"""Changing many deals at once: chosen in the list, previewed, started, followed, undone."""
+"""Changing many deals: chosen in the list, previewed, started, followed, undone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from dealsite.data.catalogue import brands, deals, drafts, featured
-from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.editing import bulk
+from dealsite.data.catalogue import brands, deals
+from dealsite.data.catalogue.deal import deleting
+from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
-from dealsite.data.editing.bulk_change import bulk_progress
 from dealsite.data.entities.batches import REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
@@ -23,7 +23,6 @@ from dealsite.worker import loop
 from tests.builders import (
     DAY,
     EDITOR,
-    HOUR,
     NOW,
     PICTURE,
     make_brand,
@@ -32,55 +31,45 @@ from tests.builders import (
     make_draft,
     make_id,
 )
-from tests.cms.conftest import HTMX, inputs
+from tests.cms.bulk.conftest import (
+    BULK,
+    KEYBOARDS,
+    LIST,
+    MINUTE,
+    TO_TOYS,
+    TOYS,
+    categories,
+    change,
+    confirm,
+    ids,
+    order,
+    text_of,
+    work,
+)
+from tests.cms.conftest import HTMX, do
 
-LIST, BULK, START = "/cms/deals/", "/cms/deals/bulk/", "/cms/deals/bulk/start/"
 JOB = make_id(NOW, 5)
-TOYS = {"action": "category", "to_category": "toys-hobbies"}
-
-
-@pytest.fixture
-def made() -> list[deals.Deal]:
-    make_category("toys-hobbies")
-    return [make_deal(live_at=NOW - (n + 1) * HOUR, now=NOW - DAY, title=f"Deal {n}") for n in range(3)]
-
-
-def text_of(response: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-
-def ids(things: list[Any]) -> list[str]:
-    return [thing.id for thing in things]
-
-
-def work() -> None:
-    for turn in range(20):
-        if not loop.run_next(now=NOW + timedelta(seconds=turn + 1)):
-            return
-
-
-def order(browser: Any, **data: Any) -> Any:
-    """Look at a change and confirm it; return the page of its job."""
-    looked_at = browser.get(BULK, data)
-    assert looked_at.status_code == 200, text_of(looked_at)
-    sent = inputs(looked_at) | ({"deal": data["deal"]} if "deal" in data else {})
-    return browser.post(START, sent, follow=True)
 
 
 # The bar
 
 
+def bar(response: Any) -> str:
+    return response.content.decode().split('id="bulk"')[1].split("</form>")[0]
+
+
 def test_each_row_has_a_box_and_the_bar_says_what_can_be_done(editor, made):
-    html = editor.get(LIST).content.decode()
-    assert re.findall(r'name="deal"\s+value="([^"]+)"\s+form="bulk"', html) == ids(made)
-    actions = re.findall(r'<option value="(\w+)">', html.split('id="bulk-action"')[1].split("</select>")[0])
-    assert actions == ["expire", "expiry", "category", "brand", "feature", "unfeature", "delete"]
+    page = editor.get(LIST)
+    assert re.findall(r'name="deal"\s+value="([^"]+)"\s+form="bulk"', page.content.decode()) == ids(made)
+    verb = re.compile(r'formaction="/cms/deals/do/(\w+)/"')
+    both = ["price", "category", "brand", "voucher", "stock", "was_price", "duplicate", "delete"]
+    offered = verb.findall(bar(page))
+    assert offered[:5] == ["expire", "expiry", "price", "feature", "category"]
+    assert {*offered} == {"expire", "expiry", "feature", "unfeature", "reschedule", *both}
     make_draft(title="Half")
-    drafts_page = editor.get(LIST, {"state": "draft"}).content.decode()
-    actions = re.findall(
-        r'<option value="(\w+)">', drafts_page.split('id="bulk-action"')[1].split("</select>")[0]
-    )
-    assert actions == ["publish", "expiry", "category", "brand", "delete"]
+    offered = verb.findall(bar(editor.get(LIST, {"state": "draft"})))
+    assert offered[:3] == ["publish", "schedule", "expiry"]
+    assert {*offered} == {"publish", "schedule", "expiry", *both}
 
 
 def test_the_bar_knows_how_many_match(editor, made, search_index):
@@ -132,10 +121,8 @@ def test_what_cannot_be_changed_says_why(editor):
         "Enter the price, or what there is instead of one." in page
     )
     assert "Publish drafts" in page
-    assert (
-        'action="/cms/deals/bulk/start/"'
-        not in editor.get(BULK, {"state": "draft", "deal": half.id, "action": "publish"}).content.decode()
-    )
+    asked = {"state": "draft", "deal": half.id, "action": "publish"}
+    assert 'action="/cms/deals/do/publish/"' not in editor.get(BULK, asked).content.decode()
 
 
 def test_a_value_that_is_missing_is_asked_for(editor, made):
@@ -144,34 +131,75 @@ def test_a_value_that_is_missing_is_asked_for(editor, made):
         ("expiry", "to_expiry"),
         ("brand", "to_brand"),
         ("feature", "to_page"),
+        ("stock", "to_stock"),
+        ("voucher", "to_voucher"),
+        ("price", "to_price"),
+        ("was_price", "to_was_price"),
+        ("reschedule", "to_time"),
     ):
-        response = editor.get(BULK, {"deal": made[0].id, "action": action})
-        html = response.content.decode()
-        assert response.status_code == 200
-        assert f'name="{name}"' in html
-        assert f'name="deal" value="{made[0].id}"' in html
+        for response in (
+            editor.get(BULK, {"deal": made[0].id, "action": action}),
+            do(editor, action, made[0], follow=True),
+        ):
+            html = response.content.decode()
+            assert response.status_code == 200
+            assert f'name="{name}"' in html
+            assert f'name="deal" value="{made[0].id}"' in html
 
 
-def test_the_action_is_asked_for_where_none_was_chosen(editor, made):
-    html = editor.get(BULK, {"deal": made[0].id, "action": ""}).content.decode()
-    assert '<select class="select" id="id_action"' in html
+def test_what_is_no_change_of_these_is_not_found(editor, made):
+    draft = make_draft(title="Half")
+    for action, thing, more in (
+        ("", made[0], {}),
+        ("import", made[0], {}),
+        ("publish", made[0], {}),
+        ("reschedule", draft, {"state": "draft"}),
+    ):
+        assert editor.get(BULK, {"deal": thing.id, "action": action} | more).status_code == 404
+        if action:
+            assert do(editor, action, thing, **more).status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("action", "sent", "why"),
     [
-        ({"action": "expiry", "to_expiry": "2026-11-20T09:00"}, "This time is past."),
-        ({"action": "expiry", "to_expiry": "soon"}, "Enter a date and a time of day"),
-        ({"action": "brand", "to_brand": "Nobody"}, "There is no such brand."),
-        ({"action": "brand", "to_brand": "###"}, "There is no such brand."),
-        ({"action": "category", "to_category": "nowhere"}, "Select a valid choice."),
-        ({"action": "feature", "to_page": "nowhere"}, "Select a valid choice."),
+        ("expiry", {"to_expiry": "2026-11-20T09:00"}, "This time has passed. Choose a later one."),
+        ("expiry", {"to_expiry": "soon"}, "Enter a date and a time of day"),
+        ("expiry", {"to_expiry": "2102-01-01T00:00:00.000Z"}, "Enter a date and a time of day"),
+        ("expiry", {"to_expiry": "\x00"}, "Null characters are not allowed."),
+        ("reschedule", {"to_time": "2026-11-20T09:00"}, "This time has passed. Choose a later one."),
+        ("brand", {"to_brand": "Nobody"}, "There is no such brand."),
+        ("brand", {"to_brand": "###"}, "There is no such brand."),
+        ("category", {"to_category": "nowhere"}, "Select a valid choice."),
+        ("feature", {"to_page": "nowhere"}, "Select a valid choice."),
+        ("stock", {"to_stock": "-1"}, "greater than or equal to 0"),
+        ("stock", {"to_stock": "many"}, "Enter a whole number."),
+        ("stock", {"given": "1", "to_stock": ""}, "This field is required."),
+        ("price", {"to_price": "?", "number": "10"}, "Select a valid choice."),
+        ("price", {"to_price": "-%", "number": ""}, "This field is required."),
+        ("price", {"to_price": "-%", "number": "ten"}, "Write the amount with digits and a point"),
+        ("price", {"to_price": "-%", "number": "NaN"}, "Write the amount with digits and a point"),
+        ("was_price", {"to_was_price": "+%", "number": ""}, "This field is required."),
     ],
 )
-def test_a_wrong_value_is_asked_for_again(editor, made, sent, said):
-    response = editor.get(BULK, {"deal": made[0].id} | sent)
+def test_a_wrong_value_is_asked_for_again(editor, made, action, sent, why):
+    response = editor.get(BULK, {"deal": made[0].id, "action": action} | sent)
     assert response.status_code == 422
-    assert said in text_of(response)
+    assert why in text_of(response)
+    led_to = do(editor, action, made[0], follow=True, **sent)
+    assert (led_to.request["PATH_INFO"], led_to.status_code) == (BULK, 422)
+    assert why in text_of(led_to)
+    assert deals.get(made[0].id) == made[0]
+
+
+def test_a_wrong_value_comes_back_as_it_was_typed(editor, made):
+    typed = {"to_price": "+", "number": "1,5,0", "ends_in_99": "on", "given": "1", "next": f"{LIST}?q=lamp"}
+    html = do(editor, "price", made[0], follow=True, **typed).content.decode()
+    assert re.search(r'name="number"[^>]*value="1,5,0"', html)
+    assert re.search(r'<option value="\+"\s+selected', html)
+    assert re.search(r'name="ends_in_99"[^>]*checked', html)
+    assert not re.search(r'name="keeps_was"[^>]*checked', html)
+    assert f'name="next" value="{LIST}?q=lamp"' in " ".join(html.split())
 
 
 def test_nothing_chosen_leads_back_to_the_list(editor, made):
@@ -180,12 +208,11 @@ def test_nothing_chosen_leads_back_to_the_list(editor, made):
     assert "No deals were chosen." in text_of(response)
 
 
-def test_the_way_back_is_the_list_alone(editor, made):
-    html = editor.get(
-        BULK, {"deal": made[0].id, "back": "?state=live&after=x&evil=1"} | TOYS
-    ).content.decode()
+def test_the_way_back_is_the_page_that_one_came_from(editor, made):
+    here = f"{LIST}?state=live&after=x"
+    html = editor.get(BULK, {"deal": made[0].id, "next": here} | TOYS).content.decode()
     assert 'href="/cms/deals/?state=live&amp;after=x"' in html
-    assert not re.search('href="[^"]*evil', html)
+    assert 'name="next" value="/cms/deals/?state=live&amp;after=x"' in " ".join(html.split())
 
 
 def test_lists_that_are_none_are_not_found(editor):
@@ -216,20 +243,34 @@ def test_a_preview_of_a_selection_reads_the_selection(editor, made, calls):
 # Ordering
 
 
-def test_a_selection_is_changed_and_its_page_says_so(editor, made):
-    response = order(editor, deal=ids(made)[:2], **TOYS)
+def test_more_than_25_are_asked_about_first_and_changed_by_a_job(editor):
+    make_category("toys-hobbies")
+    many = [make_deal(live_at=NOW - (n + 1) * MINUTE, now=NOW - DAY) for n in range(26)]
+    asked = do(editor, "category", *many, follow=True, **TO_TOYS)
+    assert asked.request["PATH_INFO"] == BULK
+    assert "26 deals are chosen." in text_of(asked)
+    assert "It runs in the background" in text_of(asked)
+    response = confirm(editor, asked, deal=ids(many))
     assert re.fullmatch(r"/cms/deals/bulk/[0-9A-Z]{26}/", response.request["PATH_INFO"])
     assert "Waiting" in text_of(response)
+    assert set(categories(many)) == {KEYBOARDS}
+    assert confirm(editor, asked, deal=ids(many)).request["PATH_INFO"] == response.request["PATH_INFO"]
     work()
+    assert set(categories(many)) == {"toys-hobbies"}
+    assert {deals.get(deal.id).version for deal in many} == {2}
     page = text_of(editor.get(response.request["PATH_INFO"]))
-    assert "Change category to Toys &amp; Hobbies" in page
-    assert "Done" in page
-    assert "Changed 2 Not changed 0 Of 2" in page
-    assert [deals.get(deal.id).content.category for deal in made] == [
-        "toys-hobbies",
-        "toys-hobbies",
-        "peripherals-networking",
-    ]
+    assert "Changed 26 Not changed 0 Of 26" in page
+
+
+def test_all_of_a_list_is_asked_about_first_and_changed_by_a_job(editor, made):
+    asked = editor.post(
+        reverse("cms_do", args=["expire"]), {"all": "1", "state": "live", "asked_at": iso(NOW)}, follow=True
+    )
+    assert asked.request["PATH_INFO"] == BULK
+    assert {deals.get(deal.id).version for deal in made} == {1}
+    order(editor, all="1", state="live", action="expire")
+    work()
+    assert {deals.get(deal.id).card.state(NOW + MINUTE) for deal in made} == {"expired"}
 
 
 def test_all_that_match_are_changed(editor, made):
@@ -269,85 +310,30 @@ def test_all_that_lacks_something_is_changed_and_nothing_else(editor, made, sear
     assert editor.get(BULK, {"all": "1", "lacks": "sense"} | TOYS).status_code == 404
 
 
-def test_drafts_are_published(editor):
-    draft = make_draft(
-        title="Desk",
-        brand="Nordlicht",
-        category="peripherals-networking",
-        price=make_deal().content.price,
-        link="https://shop.example/x",
-    )
-    order(editor, deal=[draft.id], state="draft", action="publish")
-    work()
-    assert deals.get(drafts.get(draft.id).published_as).content.title == "Desk"
-
-
-def test_an_expiry_is_given_in_the_editors_zone(sign_in, made):
-    browser = sign_in("editor", zone="Asia/Tokyo")
-    order(browser, deal=[made[0].id], action="expiry", to_expiry="2026-11-30T09:00")
-    work()
-    assert iso(deals.get(made[0].id).content.expires_at) == "2026-11-30T00:00:00.000Z"
-
-
-def test_deals_are_featured(editor, made):
-    order(editor, deal=ids(made), action="feature", to_page="front")
-    work()
-    assert featured.get("front").ids == ids(made)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"token": "x"},
-        {"asked_at": "x"},
-        {"asked_at": "2026-11-21T12:00:00"},
-        {"asked_at": iso(NOW - 2 * DAY)},
-        {"asked_at": iso(NOW + HOUR)},
-        {"to_category": "nowhere"},
-        {"action": "publish"},
-        {"deal": []},
-    ],
-)
-def test_a_damaged_order_is_refused(editor, made, changes):
-    looked_at = editor.get(BULK, {"deal": ids(made)} | TOYS)
-    sent = inputs(looked_at) | {"deal": ids(made)} | changes
-    assert editor.post(START, sent).status_code == 400
-    work()
-    assert {deals.get(deal.id).version for deal in made} == {1}
-
-
 def test_ordering_twice_is_one_order(editor, made):
-    looked_at = editor.get(BULK, {"deal": ids(made)} | TOYS)
-    sent = inputs(looked_at) | {"deal": ids(made)}
-    first, second = editor.post(START, sent), editor.post(START, sent)
-    assert first["Location"] == second["Location"]
+    looked_at = editor.get(BULK, {"all": "1"} | TOYS)
+    first, second = confirm(editor, looked_at), confirm(editor, looked_at)
+    assert first.request["PATH_INFO"] == second.request["PATH_INFO"]
     work()
     assert {deals.get(deal.id).version for deal in made} == {2}
 
 
 def test_what_was_edited_between_looking_and_confirming_is_left_alone(editor, made, monkeypatch):
-    from django.utils import timezone
-
-    looked_at = editor.get(BULK, {"deal": ids(made)} | TOYS)
-    deal = made[0]
+    looked_at = editor.get(BULK, {"all": "1"} | TOYS)
     make_category("audio-tv-photo")
-    from dataclasses import replace
-
-    content = replace(deal.content, category="audio-tv-photo")
-    editing.edit(deal, content, version=1, brand=make_brand(), by="olga", now=NOW + timedelta(seconds=5))
-    monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(seconds=9))
-    editor.post(START, inputs(looked_at) | {"deal": ids(made)})
+    change(made[0], category="audio-tv-photo")
+    monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * MINUTE)
+    confirm(editor, looked_at)
     for turn in range(5):
-        loop.run_next(now=NOW + timedelta(seconds=10 + turn))
-    assert deals.get(deal.id).content.category == "audio-tv-photo"
-    assert deals.get(made[1].id).content.category == "toys-hobbies"
+        loop.run_next(now=NOW + 2 * MINUTE + timedelta(seconds=turn))
+    assert categories(made) == ["audio-tv-photo", "toys-hobbies", "toys-hobbies"]
 
 
 # Its page
 
 
 def ordered(made: list[deals.Deal], **more: Any) -> str:
-    change = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
+    change = BulkChange("deal", "category", "toys-hobbies")
     targets = [BulkTarget(deal.id, deal.content.title, "peripherals-networking") for deal in made]
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=targets, **more)
     return f"{BULK}{JOB}/"
@@ -432,25 +418,36 @@ def test_a_change_is_undone_from_its_page(editor, other_editor, made):
     work()
     html = other_editor.get(address).content.decode()
     assert 'id="undo-bulk"' in html
-    token = re.search(r'name="token" value="([^"]+)"', html)
-    response = other_editor.post(f"{address}undo/", {"token": token[1]}, follow=True)
-    assert response.request["PATH_INFO"] == f"{BULK}{token[1]}/"
-    assert "Undo: Change category to Toys &amp; Hobbies" in text_of(response)
-    work()
-    assert {deals.get(deal.id).content.category for deal in made} == {"peripherals-networking"}
-    html = editor.get(address).content.decode()
+    assert f'name="next" value="{address}"' in " ".join(html.split())
+    response = other_editor.post(f"{address}undo/", {"next": address}, follow=True)
+    assert response.request["PATH_INFO"] == address
+    assert "Undone: Change category to Toys &amp; Hobbies." in text_of(response)
+    assert set(categories(made)) == {KEYBOARDS}
+    html = response.content.decode()
     assert 'id="undo-bulk"' not in html
-    assert f'href="{BULK}{token[1]}/"' in html
-    assert f'href="{address}"' in editor.get(f"{BULK}{token[1]}/").content.decode()
+    (undo,) = {*re.findall(rf'href="({BULK}[0-9A-Z]{{26}}/)"', html)} - {address}
+    assert f'href="{address}"' in editor.get(undo).content.decode()
+    assert "Undo: Change category to Toys &amp; Hobbies" in text_of(editor.get(undo))
+
+
+def test_a_change_of_many_is_undone_by_a_job(editor, made, monkeypatch):
+    monkeypatch.setattr("cms.bulk.bulk.AT_ONCE", 2)
+    address = ordered(made)
+    work()
+    response = editor.post(f"{address}undo/", {"next": address}, follow=True)
+    assert "Undo: Change category to Toys &amp; Hobbies" in text_of(response)
+    assert set(categories(made)) == {"toys-hobbies"}
+    work()
+    assert set(categories(made)) == {KEYBOARDS}
 
 
 def test_undoing_what_was_undone_says_so(editor, made):
     address = ordered(made)
     work()
-    bulk.undo(JOB, undo_id=make_id(NOW), by=EDITOR, now=NOW)
-    response = editor.post(f"{address}undo/", {"token": make_id(NOW)}, follow=True)
+    bulk.undo(bulk.get(JOB), undo_id=make_id(NOW), by=EDITOR, now=NOW)
+    response = editor.post(f"{address}undo/", follow=True)
     assert "This was undone already." in text_of(response)
-    assert editor.post(f"{address}undo/", {"token": "x"}).status_code == 400
+    assert editor.post(f"{BULK}x/undo/").status_code == 404
 
 
 def test_other_jobs_have_no_such_page(editor, made):
@@ -465,6 +462,6 @@ def test_only_editors_change_many_deals(sign_in, made):
     office = sign_in("back office")
     for address in (BULK, f"{BULK}{JOB}/", f"{BULK}{JOB}/report/"):
         assert office.get(address).status_code == 403
-    for address in (START, f"{BULK}{JOB}/undo/"):
+    for address in (reverse("cms_do", args=["expire"]), f"{BULK}{JOB}/undo/"):
         assert office.post(address).status_code == 403
     assert bulk_progress.rows(JOB, REFUSED) == []

@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.urls import reverse
@@ -10,7 +11,7 @@ from dealsite.data.catalogue import activity, brands, deals, featured
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, LINK, NOW, make_brand, make_deal
-from tests.cms.conftest import inputs
+from tests.cms.conftest import do, inputs, said, way_back
 from tests.orders import make_order
 
 
@@ -231,50 +232,70 @@ def test_when_the_table_is_away_the_form_comes_back_with_all_that_was_typed(edit
 
 
 def test_rescheduling_moves_a_deal_that_is_not_live_yet(editor, calls):
-    deal = make_deal(live_at=NOW + DAY)
-    page = editor.get(address(deal, "cms_reschedule_deal"))
-    assert inputs(page)["live_at"] == "2026-11-22T12:00"
-    post = {"live_at": "2026-11-25T08:30"}
-    assert calls(lambda: editor.post(address(deal, "cms_reschedule_deal"), post)) == [
-        *("BatchGetItem", "BatchGetItem", "TransactWriteItems"),
+    deal, at = make_deal(live_at=NOW + DAY), datetime(2026, 11, 25, 8, 30, tzinfo=UTC)
+    link = re.search(r'href="([^"]*action=reschedule[^"]*)"', editor.get(address(deal)).content.decode())
+    page = editor.get(unescape(link[1]))
+    sent = inputs(page) | {"to_time": "2026-11-25T08:30"}
+    assert (sent["deal"], sent["next"]) == (deal.id, address(deal))
+    answers = []
+    made = calls(lambda: answers.append(editor.post(reverse("cms_do", args=["reschedule"]), sent)))
+    assert made == [
+        *("BatchGetItem", "BatchGetItem", "BatchGetItem", "TransactWriteItems"),
         "TransactWriteItems",  # the day that it leaves held no other deal
     ]
-    again = editor.post(address(deal, "cms_reschedule_deal"), post)
-    assert again.status_code == 302
-    moved = deals.get(again.headers["Location"].split("/")[-2])
-    assert moved.live_at == datetime(2026, 11, 25, 8, 30, tzinfo=UTC)
+    moved = deals.get(answers[0].headers["Location"].split("/")[-2])
+    assert answers[0].headers["Location"] == address(moved)
+    assert said(answers[0]) == (
+        f"“{deal.content.title}” goes live at its new time: 25 November 2026, 08:30 UTC."
+    )
+    assert moved.live_at == at
     with pytest.raises(errors.NotFound):
         deals.get(deal.id)
+
+
+def test_a_second_click_moves_a_deal_once_and_undo_brings_it_back_to_its_own_address(editor):
+    deal = make_deal(live_at=NOW + DAY)
+    first, second = (
+        do(editor, "reschedule", deal, to_time="2026-11-25T08:30", next=address(deal)) for _ in range(2)
+    )
+    assert first.headers["Location"] == second.headers["Location"]
+    answer = editor.post(way_back(first).address, way_back(first).fields)
+    assert answer.headers["Location"] == address(deal)
+    assert deals.get(deal.id).content == deal.content
+    assert editor.get(first.headers["Location"]).status_code == 404
 
 
 @pytest.mark.parametrize(
     ("time", "sentence"),
     [
         ("2026-11-21T11:00", "This time has passed."),
-        ("2026-12-02T00:00", "The deal would expire before it goes live."),
         ("", "This field is required."),
+        ("x", "Enter a date and a time"),
     ],
 )
-def test_a_time_that_will_not_do_is_refused(editor, time, sentence):
+def test_a_time_that_will_not_do_is_asked_for_again(editor, time, sentence):
     deal = make_deal(live_at=NOW + DAY, expires_at=NOW + 5 * DAY)
-    response = editor.post(address(deal, "cms_reschedule_deal"), {"live_at": time})
+    response = do(editor, "reschedule", deal, to_time=time, given="1", follow=True)
     assert response.status_code == 422
     assert sentence in response.content.decode()
     assert deals.get(deal.id).live_at == NOW + DAY
 
 
-def test_a_live_deal_is_not_rescheduled(editor):
-    deal = make_deal()
-    response = editor.post(address(deal, "cms_reschedule_deal"), {"live_at": "2026-11-25T08:30"})
-    assert response.headers["Location"] == address(deal)
-    assert deals.get(deal.id).live_at == NOW - HOUR
+def test_a_deal_is_not_moved_beyond_its_end_or_once_it_is_live(editor):
+    later, live = make_deal(live_at=NOW + DAY, expires_at=NOW + 5 * DAY), make_deal()
+    for deal, time, why in (
+        (later, "2026-12-02T00:00", "The deal would expire before it goes live. Choose a later time."),
+        (live, "2026-11-25T08:30", "It is live already, so its publication time cannot change any more."),
+    ):
+        response = do(editor, "reschedule", deal, to_time=time, next=address(deal))
+        assert (response.headers["Location"], said(response)) == (address(deal), why)
+        assert deals.get(deal.id) == deal
 
 
-@pytest.mark.parametrize("page", ["", "reschedule/"])
 @pytest.mark.parametrize("deal_id", ["x", "0" * 26, "%00", "é" * 26])
-def test_a_deal_that_does_not_exist_is_404(editor, deal_id, page):
-    assert editor.get(f"/cms/deals/{deal_id}/{page}").status_code == 404
-    assert editor.post(f"/cms/deals/{deal_id}/{page}", {"live_at": "2026-11-25T08:30"}).status_code == 404
+def test_a_deal_that_does_not_exist_is_404(editor, deal_id):
+    assert editor.get(f"/cms/deals/{deal_id}/").status_code == 404
+    assert editor.post(f"/cms/deals/{deal_id}/").status_code == 404
 
 
 def test_the_page_says_where_a_deal_is_featured(editor):

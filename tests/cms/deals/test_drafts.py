@@ -9,7 +9,7 @@ from dealsite.data.catalogue import brands, deal_lists, deals, drafts
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, LINK, NOW, PICTURE, make_content, make_deal, make_draft, make_id
-from tests.cms.conftest import inputs, picture_file
+from tests.cms.conftest import inputs, picture_file, said, way_back
 from tests.races import at_once
 
 WHOLE = {
@@ -83,6 +83,20 @@ def test_publishing_a_stored_draft_costs_two_reads_and_one_transaction(editor, c
     draft = make_draft(title="Keyboard")
     post = WHOLE | {"action": "publish", "version": "1"}
     assert calls(lambda: editor.post(address(draft.id), post)) == ["GetItem", "GetItem", "TransactWriteItems"]
+
+
+def test_what_a_form_published_becomes_the_draft_again_with_one_button(editor):
+    draft = make_draft(title="Keyboard")
+    typed = WHOLE | {"title": "Better keyboard", "action": "publish", "version": "1"}
+    published = editor.post(address(draft.id), typed)
+    undo = way_back(published)
+    deal_id = drafts.get(draft.id).published_as
+    undone = editor.post(undo.address, undo.fields)
+    assert said(undone) == "“Better keyboard” is as it was before."
+    assert undone["Location"] == address(draft.id)
+    again = drafts.get(draft.id)
+    assert (again.published_as, again.content.title) == ("", "Better keyboard")
+    assert deals.get_many([deal_id]) == {}
 
 
 def test_publishing_a_new_form_costs_one_transaction_more(editor, calls):

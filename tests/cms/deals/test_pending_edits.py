@@ -11,7 +11,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.editing import pending_edits
 from tests.builders import DAY, NOW, make_brand, make_deal
-from tests.cms.conftest import HTMX
+from tests.cms.conftest import HTMX, do
 from tests.cms.deals.test_autosave import OTHER, TOKEN
 
 
@@ -238,9 +238,7 @@ def test_discarding_can_be_undone(editor):
 def test_a_scheduled_deals_changes_move_with_it(editor):
     deal = make_deal(live_at=NOW + DAY)
     keep(editor, deal, title="Better")
-    moved = editor.post(reverse("cms_reschedule_deal", args=[deal.id]), {"live_at": "2026-11-30T08:00"})[
-        "Location"
-    ]
+    moved = do(editor, "reschedule", deal, to_time="2026-11-30T08:00")["Location"]
     assert "Unpublished changes by eve" in editor.get(moved).content.decode()
     form = typed(editor.get(moved + OPENED))
     assert editor.post(moved + OPENED, form | {"action": "save"}).status_code == 302

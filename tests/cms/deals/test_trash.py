@@ -1,6 +1,6 @@
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.urls import reverse
@@ -11,17 +11,18 @@ from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import trash
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft, make_id
-from tests.cms.conftest import inputs
+from tests.cms.conftest import do, inputs
+from tests.cms.conftest import said as note_of
 
 
 def address(name, thing):
     return reverse(name, args=[thing.id])
 
 
-def change(deal, **fields):
+def change(deal, *, now=NOW, **fields):
     """Change a deal as another editor would."""
     content = replace(deal.content, **fields)
-    return editing.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=NOW)
+    return editing.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=now)
 
 
 def undo_form(response):
@@ -44,7 +45,7 @@ def test_deleting_a_deal_takes_it_from_everywhere_and_can_be_undone(editor):
     deal = make_deal(title="Kettle")
     page, _ = featured.load("front", [])
     featured.set_featured(page, [deal], version=0, by="eve", now=NOW)
-    response = editor.post(address("cms_delete_deal", deal), {"version": "1"}, follow=True)
+    response = do(editor, "delete", deal, follow=True)
     assert response.redirect_chain == [(reverse("cms_deals"), 302)]
     assert "“Kettle” is in the trash, where it stays for 30 days." in said(response)
     assert featured.get("front").cards == []
@@ -52,139 +53,155 @@ def test_deleting_a_deal_takes_it_from_everywhere_and_can_be_undone(editor):
         deals.get(deal.id)
     action, fields = undo_form(response)
     response = editor.post(action, fields, follow=True)
-    assert response.redirect_chain == [(address("cms_deal", deal), 302)]
-    assert "“Kettle” is back. It was featured on: Front page." in said(response)
+    assert response.redirect_chain == [(reverse("cms_deals"), 302)]
+    assert "“Kettle” is as it was before." in said(response)
     assert deals.get(deal.id).content == deal.content
 
 
 def test_a_draft_is_deleted_and_that_is_undone(editor):
-    draft = make_draft(title="Keyboard")
-    response = editor.post(address("cms_delete_draft", draft), {"version": "1"}, follow=True)
-    assert response.redirect_chain[0][0] == "/cms/deals/?state=draft"
+    draft, here = make_draft(title="Keyboard"), f"{reverse('cms_deals')}?state=draft"
+    response = do(editor, "delete", draft, state="draft", next=here, follow=True)
+    assert response.redirect_chain == [(here, 302)]
     with pytest.raises(errors.NotFound):
         drafts.get(draft.id)
     action, fields = undo_form(response)
     response = editor.post(action, fields, follow=True)
-    assert response.redirect_chain == [(address("cms_draft", draft), 302)]
+    assert response.redirect_chain == [(here, 302)]
     assert drafts.get(draft.id).content == draft.content
 
 
-def test_the_buttons_of_the_pages_delete_the_version_that_they_show(editor):
-    deal, draft = make_deal(), make_draft(title="x")
-    html = editor.get(address("cms_deal", deal)).content.decode()
-    for name in ("cms_delete_deal", "cms_expire_deal"):
-        form = re.search(rf'<form[^>]*action="{address(name, deal)}".*?</form>', html, re.S)
-        assert 'name="version" value="1"' in form[0]
-    html = editor.get(address("cms_draft", draft)).content.decode()
-    form = re.search(rf'<form[^>]*action="{address("cms_delete_draft", draft)}".*?</form>', html, re.S)
-    assert 'name="version" value="1"' in form[0]
-
-
-def test_what_changed_since_it_was_opened_is_not_deleted(editor):
-    deal, draft = make_deal(), make_draft(title="x")
-    change(deal, title="Quite another thing")
-    drafts.save(draft, replace(draft.content, title="Changed"), version=1, by="oscar", now=NOW)
-    for name, page, thing in (
-        ("cms_delete_deal", "cms_deal", deal),
-        ("cms_expire_deal", "cms_deal", deal),
-        ("cms_delete_draft", "cms_draft", draft),
+def test_the_buttons_of_the_pages_say_when_they_were_shown_and_lead_to_a_page_that_is_there(editor):
+    deal, draft, lists = make_deal(), make_draft(title="x"), reverse("cms_deals")
+    here = address("cms_deal", deal)
+    for page, action, thing, then in (
+        (here, "delete", deal, lists),
+        (here, "expire", deal, here),
+        (address("cms_draft", draft), "delete", draft, f"{lists}?state=draft"),
     ):
-        response = editor.post(address(name, thing), {"version": "1"}, follow=True)
-        assert response.redirect_chain == [(address(page, thing), 302)]
-        assert "Somebody changed this" in said(response)
-    assert deals.get(deal.id).content.expires_at is None
+        html = " ".join(editor.get(page).content.decode().split())
+        target = reverse("cms_do", args=[action])
+        form = re.search(rf'<form[^>]*action="{target}".*?</form>', html, re.S)
+        shown = re.search(r'name="asked_at" value="([^"]+)"', form[0])
+        assert datetime.fromisoformat(shown[1]) == NOW
+        assert f'name="next" value="{then}"' in form[0]
+        assert f'value="{thing.id}"' in form[0]
+        assert ('name="state" value="draft"' in form[0]) == (thing is draft)
+
+
+def test_what_changed_since_it_was_opened_is_not_deleted(editor, monkeypatch):
+    deal, draft = make_deal(), make_draft(title="x")
+    change(deal, title="Quite another thing", expires_at=NOW + DAY, now=NOW + HOUR)
+    changed = replace(draft.content, title="Changed")
+    drafts.save(draft, changed, version=1, by="oscar", now=NOW + HOUR)
+    monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * HOUR)
+    for action, page, thing, state in (
+        ("delete", "cms_deal", deal, "all"),
+        ("expire", "cms_deal", deal, "all"),
+        ("delete", "cms_draft", draft, "draft"),
+    ):
+        here = address(page, thing)
+        response = do(editor, action, thing, state=state, next=here, asked_at=NOW.isoformat(), follow=True)
+        assert response.redirect_chain == [(here, 302)]
+        assert "oscar changed it meanwhile." in said(response)
+    assert deals.get(deal.id).content.expires_at == NOW + DAY
     assert drafts.get(draft.id).version == 2
 
 
-def test_what_changes_while_it_is_looked_at_is_not_deleted(editor, monkeypatch):
-    deal = make_deal()
+def test_what_changes_while_it_is_deleted_is_not_deleted(editor, monkeypatch):
+    deal, delete = make_deal(), deleting.delete
 
-    def change_now(request, version):
-        change(deal, title="Quite another thing")
-        return False
+    def change_now(*arguments, **options):
+        monkeypatch.setattr(deleting, "delete", delete)
+        change(deal, title="Quite another thing", now=NOW + HOUR)
+        delete(*arguments, **options)
 
-    monkeypatch.setattr("cms.deals.trash._has_changed", change_now)
-    response = editor.post(address("cms_delete_deal", deal), {"version": "1"}, follow=True)
+    monkeypatch.setattr(deleting, "delete", change_now)
+    response = do(editor, "delete", deal, next=address("cms_deal", deal), follow=True)
     assert response.redirect_chain == [(address("cms_deal", deal), 302)]
-    assert "Somebody changed this" in said(response)
+    assert "oscar changed it meanwhile." in said(response)
     assert deals.get(deal.id).version == 2
 
 
-def test_deleting_what_is_deleted_offers_it_back(editor):
+def test_deleting_what_one_deleted_offers_it_back(editor):
     deal, draft = make_deal(title="Kettle"), make_draft(title="Keyboard")
-    for name, thing in (("cms_delete_deal", deal), ("cms_delete_draft", draft)):
-        editor.post(address(name, thing), {"version": "1"})
-        response = editor.post(address(name, thing), {"version": "1"}, follow=True)
-        assert response.redirect_chain == [("/cms/trash/", 302)]
-        assert undo_form(response)
+    for thing, state in ((deal, "all"), (draft, "draft")):
+        first, again = (do(editor, "delete", thing, state=state, follow=True) for _ in range(2))
+        assert undo_form(again)[0] == undo_form(first)[0]
+        assert "is in the trash" in said(again)
 
 
-def test_a_published_draft_leads_to_its_deal_instead(editor):
+def test_what_another_one_deleted_is_not_deleted_again(editor):
+    deal = make_deal(title="Kettle")
+    deleting.delete(deal, by="oscar", now=NOW)
+    assert note_of(do(editor, "delete", deal)) == "It was deleted meanwhile."
+
+
+def test_a_published_draft_is_no_draft_that_could_be_deleted(editor):
     draft = make_draft(title="x")
     deal = make_deal(draft=draft)
-    response = editor.post(address("cms_delete_draft", draft), {"version": "1"})
-    assert response.headers["Location"] == address("cms_deal", deal)
+    assert note_of(do(editor, "delete", draft, state="draft")) == "It was published already."
     assert deals.get(deal.id)
+    assert drafts.get(draft.id).published_as == deal.id
 
 
 def test_a_deal_expires_and_gets_its_end_back(editor):
     deal = make_deal(expires_at=NOW + DAY)
-    response = editor.post(address("cms_expire_deal", deal), {"version": "1"}, follow=True)
+    response = do(editor, "expire", deal, next=address("cms_deal", deal), follow=True)
     assert deals.get(deal.id).content.expires_at == NOW
     assert 'data-state="expired"' in response.content.decode()
     action, fields = undo_form(response)
     response = editor.post(action, fields, follow=True)
-    assert "live again" in said(response)
+    assert "is as it was before." in said(response)
+    assert response.redirect_chain == [(address("cms_deal", deal), 302)]
     assert deals.get(deal.id).content == deal.content
 
 
 def test_an_end_that_was_none_comes_back_as_none(editor):
     deal = make_deal()
-    response = editor.post(address("cms_expire_deal", deal), follow=True)
-    action, fields = undo_form(response)
+    action, fields = undo_form(do(editor, "expire", deal, follow=True))
     editor.post(action, fields)
     assert deals.get(deal.id).content.expires_at is None
 
 
-def test_an_end_is_not_restored_where_something_else_changed_since(editor):
+def test_an_end_is_restored_where_something_else_changed_since_and_that_is_kept(editor):
     deal = make_deal()
-    action, fields = undo_form(editor.post(address("cms_expire_deal", deal), follow=True))
+    action, fields = undo_form(do(editor, "expire", deal, follow=True))
     change(deals.get(deal.id), title="Better")
+    editor.post(action, fields)
+    assert (deals.get(deal.id).content.title, deals.get(deal.id).content.expires_at) == ("Better", None)
+
+
+def test_an_end_is_not_restored_where_somebody_else_gave_it_another_one(editor):
+    deal = make_deal()
+    action, fields = undo_form(do(editor, "expire", deal, follow=True))
+    change(deals.get(deal.id), expires_at=NOW + DAY)
     response = editor.post(action, fields, follow=True)
-    assert "The deal was changed since, so its end stays as it is." in said(response)
-    assert deals.get(deal.id).content.expires_at == NOW
+    assert "oscar changed it since." in said(response)
+    assert deals.get(deal.id).content.expires_at == NOW + DAY
 
 
 def test_an_end_that_has_passed_is_not_restored(editor, monkeypatch):
     deal = make_deal(expires_at=NOW + HOUR)
-    action, fields = undo_form(editor.post(address("cms_expire_deal", deal), follow=True))
+    action, fields = undo_form(do(editor, "expire", deal, follow=True))
     monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * HOUR)
     response = editor.post(action, fields, follow=True)
     assert "has passed meanwhile" in said(response)
     assert deals.get(deal.id).content.expires_at == NOW
 
 
-@pytest.mark.parametrize("expires_at", ["x", "2026-11-21", "\x00", "9" * 99, "2027-01-01T00:00:00+00:00"])
-def test_an_end_that_no_form_of_ours_holds_is_refused(editor, expires_at):
-    deal = editing.expire_now(make_deal(), by="eve", now=NOW)
-    given = {"version": str(deal.version), "expires_at": expires_at}
-    assert editor.post(address("cms_undo_expiry", deal), given).status_code == 409
-    assert deals.get(deal.id) == deal
-
-
 def test_what_is_not_live_or_over_does_not_expire(editor):
     later, over = make_deal(live_at=NOW + DAY), editing.expire_now(make_deal(), by="eve", now=NOW)
-    assert "not live yet" in said(editor.post(address("cms_expire_deal", later), follow=True))
-    assert "This deal has expired." in said(editor.post(address("cms_expire_deal", over), follow=True))
+    assert note_of(do(editor, "expire", later)) == "It is not published yet; delete it, or move its time."
+    assert note_of(do(editor, "expire", over)) == "It has expired already."
     assert deals.get(over.id) == over
 
 
 @pytest.mark.parametrize("thing_id", ["x", "0" * 26, "%00", "é" * 26])
 def test_what_does_not_exist_is_404(editor, thing_id):
-    pages = ["deals/{}/expire/", "deals/{}/delete/", "deals/{}/undo-expiry/", "drafts/{}/delete/"]
-    pages += [
+    pages = [
         f"trash/{kind}/{{}}/{what}/" for kind in ("deal", "draft", "user") for what in ("restore", "delete")
     ]
+    pages += ["deals/do/{}/", "deals/bulk/{}/undo/"]
     for page in pages:
         assert editor.post(f"/cms/{page.format(thing_id)}", {"version": "1"}).status_code == 404, page
 
@@ -241,6 +258,6 @@ def test_what_cannot_come_back_says_why(editor):
 
 def test_a_title_in_a_note_is_text(editor):
     draft = make_draft(title='<img src=x onerror="alert(1)">', draft_id=make_id(NOW))
-    response = editor.post(address("cms_delete_draft", draft), follow=True)
+    response = do(editor, "delete", draft, state="draft", follow=True)
     assert "<img src=x" not in response.content.decode()
     assert inputs(response)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from dealsite.data.catalogue import drafts
 from tests.builders import HOUR, NOW, make_brand, make_deal, make_draft
-from tests.cms.conftest import HTMX
+from tests.cms.conftest import HTMX, way_back
 
 PALETTE = reverse("cms_palette")
 
@@ -65,16 +65,14 @@ def test_what_is_done_with_a_deal_is_done_by_a_form(editor, search_index):
     deal = make_deal(title="Brass lamp")
     search_index()
     page = editor.get(PALETTE, {"q": "brass"}).content.decode()
-    form = re.search(
-        rf'<form method="post" action="{reverse("cms_duplicate_deal", args=[deal.id])}">.*?</form>',
-        page,
-        re.S,
-    )
+    target = reverse("cms_do", args=["duplicate"])
+    form = re.search(rf'<form method="post" action="{target}">.*?</form>', page, re.S)
     assert form
-    copy = re.search('name="copy" value="([0-9A-Z]{26})"', form[0])
-    assert copy
-    assert editor.post(reverse("cms_duplicate_deal", args=[deal.id]), {"copy": copy[1]}).status_code == 302
-    assert drafts.get(copy[1]).content.title == "Brass lamp"
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+    assert (sent["deal"], sent["next"]) == (deal.id, reverse("cms_deal", args=[deal.id]))
+    answer = editor.post(target, sent)
+    assert drafts.get(answer["Location"].split("/")[-2]).content.title == "Brass lamp"
+    assert editor.post(way_back(answer).address, way_back(answer).fields)["Location"] == sent["next"]
 
 
 def test_an_id_leads_to_its_deal(editor, search_index):

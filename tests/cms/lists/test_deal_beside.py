@@ -12,7 +12,7 @@ from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.lists import PAGE_SIZE
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft
-from tests.cms.conftest import inputs
+from tests.cms.conftest import do, inputs
 
 BESIDE, LIST = reverse("cms_deal_beside"), reverse("cms_deals")
 
@@ -185,11 +185,16 @@ def test_a_conflict_keeps_the_list(editor, three):
 def test_what_is_ended_or_whose_changes_are_discarded_is_still_of_its_list(editor, three):
     address = page_of(three[1], "?state=live")
     kept = change(editor, address, title="Desk", action="keep")["Location"]
-    for name in ("cms_discard_changes", "cms_expire_deal"):
-        action = reverse(name, args=[three[1].id])
-        found = re.search(rf'action="({action}[^"]*)"', editor.get(kept).content.decode())
-        answer = editor.post(unescape(found[1]), {"version": "1"})["Location"]
-        assert answer.startswith(f"{address}&at=")
+    name = reverse("cms_discard_changes", args=[three[1].id])
+    found = re.search(rf'action="({name}[^"]*)"', editor.get(kept).content.decode())
+    answer = editor.post(unescape(found[1]), {"version": "1"})["Location"]
+    assert answer.startswith(f"{address}&at=")
+    target = reverse("cms_do", args=["expire"])
+    form = re.search(rf'<form[^>]*action="{target}".*?</form>', editor.get(address).content.decode(), re.S)
+    here = unescape(re.search(r'name="next"\s+value="([^"]*)"', form[0])[1])
+    assert here == address
+    assert do(editor, "expire", three[1], next=here)["Location"] == address
+    assert f'href="{LIST}?state=live"' in editor.get(address).content.decode()
 
 
 @pytest.mark.parametrize("action", ["save-next", "keep-next"])

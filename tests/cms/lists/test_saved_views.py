@@ -14,7 +14,7 @@ from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import SavedView
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, PICTURE, STATED, make_deal, make_draft, make_id
-from tests.cms.conftest import HTMX
+from tests.cms.conftest import HTMX, do, said
 from tests.cms.lists.test_deal_list import titles
 
 LIST, VIEWS, SAVE = reverse("cms_deals"), reverse("cms_views"), reverse("cms_save_view")
@@ -237,21 +237,23 @@ def test_the_export_has_the_columns_of_the_address(editor):
 # Duplicates
 
 
-def copy_button(response, stored):
-    return re.search(
-        rf'formaction="([^"]*/{stored.id}/duplicate/)"\s+name="copy"\s+value="([^"]+)"',
-        response.content.decode(),
-    ).groups()
+def is_copied_by(response, stored):
+    """Tell whether a row of a list has the button that makes a copy."""
+    target = reverse("cms_do", args=["duplicate"])
+    button = rf'formaction="{target}"\s+name="deal"\s+value="{stored.id}"'
+    return re.search(button, response.content.decode()) is not None
+
+
+def copy_made_by(answer):
+    """Return the draft that a button led to."""
+    return drafts.get(answer.headers["Location"].removeprefix("/cms/drafts/").strip("/"))
 
 
 def test_a_deal_is_duplicated_once_however_often_it_is_clicked(editor):
     deal = make_deal(picture=PICTURE, expires_at=NOW + DAY, voucher_code="SAVE5")
-    address, copy_id = copy_button(editor.get(LIST), deal)
-    for _ in range(2):
-        assert editor.post(address, {"copy": copy_id}).headers["Location"] == reverse(
-            "cms_draft", args=[copy_id]
-        )
-    copy = drafts.get(copy_id)
+    assert is_copied_by(editor.get(LIST), deal)
+    copy, again = (copy_made_by(do(editor, "duplicate", deal)) for _ in range(2))
+    assert copy == again
     assert copy.content.picture == PICTURE
     assert (copy.content.stock, copy.content.expires_at) == (None, NOW + DAY)
     assert (copy.content.title, copy.content.voucher_code) == (deal.content.title, "SAVE5")
@@ -261,30 +263,28 @@ def test_a_deal_is_duplicated_once_however_often_it_is_clicked(editor):
 
 def test_the_copy_of_an_expired_deal_expires_never(editor):
     deal = make_deal(live_at=NOW - DAY, expires_at=NOW - HOUR)
-    address, copy_id = copy_button(editor.get(LIST), deal)
-    editor.post(address, {"copy": copy_id})
-    assert drafts.get(copy_id).content.expires_at is None
+    assert is_copied_by(editor.get(LIST), deal)
+    assert copy_made_by(do(editor, "duplicate", deal)).content.expires_at is None
 
 
 def test_a_half_empty_draft_is_duplicated_too(editor):
     draft = make_draft(title="Half")
-    address, copy_id = copy_button(editor.get(LIST, {"state": "draft"}), draft)
-    editor.post(address, {"copy": copy_id})
-    assert drafts.get(copy_id).content == draft.content
+    assert is_copied_by(editor.get(LIST, {"state": "draft"}), draft)
+    assert copy_made_by(do(editor, "duplicate", draft, state="draft")).content == draft.content
 
 
-def test_the_copy_of_a_published_draft_is_its_deals(editor):
+def test_a_published_draft_is_no_draft_that_could_be_duplicated(editor):
     draft = make_draft(title="Half")
-    deal = make_deal(draft=draft)
-    copy_id = make_id(NOW)
-    editor.post(reverse("cms_duplicate_draft", args=[draft.id]), {"copy": copy_id})
-    assert drafts.get(copy_id).content.title == deal.content.title
+    make_deal(draft=draft)
+    answer = do(editor, "duplicate", draft, state="draft")
+    assert said(answer) == "It was published already."
+    assert answer.headers["Location"] == LIST
+    assert titles(editor.get(LIST, {"state": "draft"})) == []
 
 
-def test_a_copy_without_an_id_is_refused(editor):
-    deal = make_deal()
-    for wrong in ({}, {"copy": "x"}):
-        assert editor.post(reverse("cms_duplicate_deal", args=[deal.id]), wrong).status_code == 400
-    assert editor.post(reverse("cms_duplicate_deal", args=["0" * 26]), {"copy": make_id()}).status_code == 404
-    with pytest.raises(errors.NotFound):
-        drafts.get(make_id())
+def test_what_is_not_there_is_not_duplicated(editor):
+    for wrong in ("x", "0" * 26):
+        answer = do(editor, "duplicate", deal=wrong, follow=True)
+        assert answer.request["PATH_INFO"] == LIST
+    assert "It was deleted meanwhile." in answer.content.decode()
+    assert titles(editor.get(LIST, {"state": "draft"})) == []

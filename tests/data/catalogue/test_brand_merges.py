@@ -241,8 +241,9 @@ def test_a_merge_can_be_undone_for_a_day_once_everything_has_moved(work):
     work()
     with pytest.raises(errors.Conflict, match="for a day"):
         undo(now=NOW + DAY)
+    part = bulk.get(raw("vela").merge_jobs[0])
     with pytest.raises(errors.Conflict, match="nothing to undo"):
-        bulk.undo(raw("vela").merge_jobs[0], undo_id=make_id(LATER), by=EDITOR, now=LATER)
+        bulk.undo(part, undo_id=make_id(LATER), by=EDITOR, now=LATER)
     undo()
     undo()
     with pytest.raises(errors.Conflict, match="still being moved"):

@@ -14,9 +14,10 @@ from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.deal_lists import DealFilter
-from dealsite.data.editing import bulk, trash
+from dealsite.data.editing import bulk, bulk_progress, trash
 from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
-from dealsite.data.editing.bulk_change import applying, bulk_progress, undoing
+from dealsite.data.editing.verbs.chart import VERBS
+from dealsite.data.editing.verbs.verb import Prefetched, Verb
 from dealsite.data.entities import batches
 from dealsite.data.entities.batches import CHANGED, REFUSED
 from dealsite.data.jobs import job_actions, jobs
@@ -41,7 +42,7 @@ from tests.measuring import measured
 pytestmark = pytest.mark.usefixtures("whole_table", "all_are_editors")
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
 SOON, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-TO_TOYS = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
+TO_TOYS = BulkChange("deal", "category", "toys-hobbies")
 KEYBOARDS = "peripherals-networking"
 
 
@@ -81,7 +82,7 @@ def work(now: datetime = NOW + SOON) -> None:
 
 
 def undo(now: datetime = NOW + HOUR) -> None:
-    bulk.undo(JOB, undo_id=UNDO, by="oscar", now=now)
+    bulk.undo(bulk.get(JOB), undo_id=UNDO, by="oscar", now=now)
     work(now + SOON)
 
 
@@ -131,9 +132,11 @@ def test_each_chosen_deal_is_changed_and_says_by_which_job():
 def test_ordering_twice_changes_nothing_more():
     (deal,) = make_deals(1)
     order(targets=chosen(deal))
-    order(targets=chosen(deal))
+    with pytest.raises(bulk.DoneBefore):
+        order(targets=chosen(deal))
     work()
-    order(targets=chosen(deal))
+    with pytest.raises(bulk.DoneBefore):
+        order(targets=chosen(deal))
     work()
     assert counts() == ("done", 1, 0)
     assert deals.get(deal.id).version == 2
@@ -148,7 +151,7 @@ def test_none_and_too_many_cannot_be_chosen(number):
 
 def test_what_is_no_change_is_refused():
     with pytest.raises(errors.Invalid):
-        order(BulkChange("draft", bulk.FEATURE, "front"), [BulkTarget(JOB, "x")])
+        order(BulkChange("draft", "feature", "front"), [BulkTarget(JOB, "x")])
 
 
 def test_a_selection_of_two_chunks_is_changed_whole(monkeypatch):
@@ -166,7 +169,7 @@ def test_a_selection_of_two_chunks_is_changed_whole(monkeypatch):
 def test_an_expiry_is_set_and_taken_back():
     one, two = make_deals(1) + make_deals(1, expires_at=NOW + DAY)
     until = iso(NOW + 5 * DAY)
-    order(BulkChange("deal", bulk.EXPIRY, until), chosen(one, seen="") + chosen(two, seen=iso(NOW + DAY)))
+    order(BulkChange("deal", "expiry", until), chosen(one, seen="") + chosen(two, seen=iso(NOW + DAY)))
     work()
     assert [deals.get(deal.id).content.expires_at for deal in (one, two)] == [NOW + 5 * DAY] * 2
     undo()
@@ -179,7 +182,7 @@ def test_deals_expire_now_and_come_back():
     scheduled = make_deal(live_at=NOW + DAY, now=NOW - DAY)
     over = make_deal(live_at=NOW - 2 * DAY, now=NOW - 2 * DAY, expires_at=NOW - HOUR)
     order(
-        BulkChange("deal", bulk.EXPIRE),
+        BulkChange("deal", "expire"),
         chosen(live, seen=iso(NOW + DAY)) + chosen(scheduled, seen="") + chosen(over, seen=iso(NOW - HOUR)),
     )
     work()
@@ -196,7 +199,7 @@ def test_deals_expire_now_and_come_back():
 def test_a_brand_is_changed_with_its_counters_and_taken_back():
     made = make_deals(3)
     make_brand("Aurora")
-    order(BulkChange("deal", bulk.BRAND, "aurora"), chosen(*made, seen="nordlicht"))
+    order(BulkChange("deal", "brand", "aurora"), chosen(*made, seen="nordlicht"))
     work()
     assert {deals.get(deal.id).card.brand_name for deal in made} == {"Aurora"}
     assert (brands.get_with_counts("aurora").deals, brands.get_with_counts("nordlicht").deals) == (3, 0)
@@ -219,7 +222,7 @@ def full_draft(**content: Any) -> drafts.Draft:
 
 def test_drafts_are_published_and_become_drafts_again():
     good, lacking = full_draft(), full_draft(title="Chair", price=None, picture=replace(PICTURE, alt=""))
-    order(BulkChange("draft", bulk.PUBLISH), chosen(good, lacking, seen=""))
+    order(BulkChange("draft", "publish"), chosen(good, lacking, seen=""))
     work()
     published = deals.get(drafts.get(good.id).published_as)
     assert (published.content.title, published.updated_by) == ("Desk", EDITOR)
@@ -239,7 +242,7 @@ def test_drafts_are_published_and_become_drafts_again():
 
 def test_a_published_deal_that_was_edited_stays():
     draft = full_draft()
-    order(BulkChange("draft", bulk.PUBLISH), chosen(draft, seen=""))
+    order(BulkChange("draft", "publish"), chosen(draft, seen=""))
     work()
     deal = deals.get(drafts.get(draft.id).published_as)
     edit(deal, by="olga", title="Better")
@@ -251,7 +254,7 @@ def test_a_published_deal_that_was_edited_stays():
 def test_fields_of_drafts_are_changed_and_taken_back():
     make_category("toys-hobbies")
     draft = make_draft(title="Half", now=NOW - DAY)
-    order(BulkChange("draft", bulk.CATEGORY, "toys-hobbies"), chosen(draft, seen=""))
+    order(BulkChange("draft", "category", "toys-hobbies"), chosen(draft, seen=""))
     work()
     assert drafts.get(draft.id).content.category == "toys-hobbies"
     undo()
@@ -260,7 +263,7 @@ def test_fields_of_drafts_are_changed_and_taken_back():
 
 def test_deals_and_drafts_go_to_the_trash_and_come_back():
     made = make_deals(2)
-    order(BulkChange("deal", bulk.DELETE), chosen(*made, seen=""))
+    order(BulkChange("deal", "delete"), chosen(*made, seen=""))
     work()
     assert deals.get_many([deal.id for deal in made]) == {}
     assert counts() == ("done", 2, 0)
@@ -271,7 +274,7 @@ def test_deals_and_drafts_go_to_the_trash_and_come_back():
 
 def test_a_draft_in_the_trash_comes_back():
     draft = make_draft(title="Half", now=NOW - DAY)
-    order(BulkChange("draft", bulk.DELETE), chosen(draft, seen=""))
+    order(BulkChange("draft", "delete"), chosen(draft, seen=""))
     work()
     with pytest.raises(errors.NotFound):
         drafts.get(draft.id)
@@ -281,7 +284,7 @@ def test_a_draft_in_the_trash_comes_back():
 
 def test_what_was_restored_meanwhile_is_reported():
     (deal,) = make_deals(1)
-    order(BulkChange("deal", bulk.DELETE), chosen(deal, seen=""))
+    order(BulkChange("deal", "delete"), chosen(deal, seen=""))
     work()
     trash.restore("deal", deal.id, by="olga", now=NOW + HOUR)
     undo()
@@ -292,7 +295,7 @@ def test_what_was_restored_meanwhile_is_reported():
 @pytest.mark.parametrize("kind", ["deal", "draft"])
 def test_what_was_restored_and_deleted_again_meanwhile_stays_deleted(kind):
     thing: Any = make_deals(1)[0] if kind == "deal" else make_draft(title="Half", now=NOW - DAY)
-    order(BulkChange(kind, bulk.DELETE), chosen(thing, seen=""))
+    order(BulkChange(kind, "delete"), chosen(thing, seen=""))
     work()
     trash.restore(kind, thing.id, by="olga", now=NOW + MINUTE)
     if kind == "deal":
@@ -308,7 +311,7 @@ def test_deals_are_featured_after_what_a_page_features_already_and_taken_off_aga
     first, *others = make_deals(3)
     page, found = featured.load("front", [first.id])
     featured.set_featured(page, [found[first.id]], version=0, by=EDITOR, now=NOW)
-    order(BulkChange("deal", bulk.FEATURE, "front"), chosen(first, *others, seen=""))
+    order(BulkChange("deal", "feature", "front"), chosen(first, *others, seen=""))
     work()
     assert featured.get("front").ids == [first.id, *(deal.id for deal in others)]
     assert reasons() == {first.id: "It is on this page already."}
@@ -317,9 +320,9 @@ def test_deals_are_featured_after_what_a_page_features_already_and_taken_off_aga
 
 
 def test_a_page_takes_as_many_as_it_has_room_for(monkeypatch):
-    monkeypatch.setattr("dealsite.data.editing.bulk_change.applying.MAX_CARDS", 2)
+    monkeypatch.setattr("dealsite.data.editing.verbs.featuring.MAX_CARDS", 2)
     made = make_deals(3)
-    order(BulkChange("deal", bulk.FEATURE, "front"), chosen(*made, seen=""))
+    order(BulkChange("deal", "feature", "front"), chosen(*made, seen=""))
     work()
     assert counts() == ("done", 2, 1)
     assert reasons() == {made[2].id: "The page features 2 deals already; no more fit."}
@@ -329,7 +332,7 @@ def test_deals_taken_off_a_page_come_back_to_their_places():
     made = make_deals(3)
     page, found = measured(featured.load)("front", [deal.id for deal in made])
     featured.set_featured(page, [found[deal.id] for deal in made], version=0, by=EDITOR, now=NOW)
-    order(BulkChange("deal", bulk.UNFEATURE, "front"), chosen(made[1], seen=""))
+    order(BulkChange("deal", "unfeature", "front"), chosen(made[1], seen=""))
     work()
     assert featured.get("front").ids == [made[0].id, made[2].id]
     undo()
@@ -366,7 +369,7 @@ def test_another_field_that_somebody_changed_meanwhile_stays_changed():
 
 def test_a_deal_that_was_edited_since_it_was_looked_at_is_not_deleted():
     one, two = make_deals(2)
-    order(BulkChange("deal", bulk.DELETE), chosen(one, two, seen=""))
+    order(BulkChange("deal", "delete"), chosen(one, two, seen=""))
     edit(one, by="olga", title="Better")
     work()
     assert deals.get(one.id).content.title == "Better"
@@ -374,23 +377,23 @@ def test_a_deal_that_was_edited_since_it_was_looked_at_is_not_deleted():
     assert counts() == ("done", 1, 1)
 
 
-def edited_once_it_is_read(monkeypatch, deal_id: str) -> None:
+def edited_once_it_is_read(monkeypatch, verb: Verb, deal_id: str) -> None:
     """Somebody edits a deal after the worker has read it, and before it comes to it."""
-    prefetched_for, still_to_come = applying.prefetched_for, [deal_id]
+    prefetch, still_to_come = type(verb).prefetch, [deal_id]
 
-    def then_edit(*args: Any, **more: Any) -> applying.Prefetched:
-        prefetched = prefetched_for(*args, **more)
+    def then_edit(*args: Any) -> Prefetched:
+        prefetched = prefetch(*args)
         if still_to_come:
             edit(deals.get(still_to_come.pop()), by="olga", title="Better")
         return prefetched
 
-    monkeypatch.setattr(applying, "prefetched_for", then_edit)
+    monkeypatch.setattr(type(verb), "prefetch", then_edit)
 
 
 def test_a_deal_that_is_edited_while_others_are_deleted_is_not(monkeypatch):
     one, two = make_deals(2)
-    order(BulkChange("deal", bulk.DELETE), chosen(one, two, seen=""))
-    edited_once_it_is_read(monkeypatch, two.id)
+    order(BulkChange("deal", "delete"), chosen(one, two, seen=""))
+    edited_once_it_is_read(monkeypatch, VERBS["delete"], two.id)
     work()
     assert deals.get(two.id).content.title == "Better"
     assert reasons() == {two.id: "olga changed it meanwhile."}
@@ -398,10 +401,10 @@ def test_a_deal_that_is_edited_while_others_are_deleted_is_not(monkeypatch):
 
 def test_a_deal_that_is_edited_while_others_become_drafts_again_does_not(monkeypatch):
     draft = full_draft()
-    order(BulkChange("draft", bulk.PUBLISH), chosen(draft, seen=""))
+    order(BulkChange("draft", "publish"), chosen(draft, seen=""))
     work()
     deal_id = drafts.get(draft.id).published_as
-    edited_once_it_is_read(monkeypatch, deal_id)
+    edited_once_it_is_read(monkeypatch, VERBS["publish"], deal_id)
     undo()
     assert deals.get(deal_id).content.title == "Better"
     assert reasons(UNDO) == {draft.id: "olga changed it since."}
@@ -436,21 +439,24 @@ def test_undoing_is_done_once():
     (deal,) = make_deals(1)
     order(targets=chosen(deal))
     work()
-    undo()
+    as_seen = bulk.get(JOB)
     undo()
     assert measured(bulk.get)(JOB).undone_by == UNDO
     assert bulk.get(UNDO).order.undoes == JOB
-    with pytest.raises(errors.Conflict, match="undone already"):
-        bulk.undo(JOB, undo_id=make_id(NOW), by=EDITOR, now=NOW)
+    with pytest.raises(bulk.DoneBefore):
+        bulk.undo(as_seen, undo_id=UNDO, by=EDITOR, now=NOW)
+    for one in (as_seen, bulk.get(JOB)):
+        with pytest.raises(errors.Conflict, match="undone already"):
+            bulk.undo(one, undo_id=make_id(NOW), by=EDITOR, now=NOW)
     with pytest.raises(errors.Conflict, match="nothing to undo"):
-        bulk.undo(UNDO, undo_id=make_id(NOW), by=EDITOR, now=NOW)
+        bulk.undo(bulk.get(UNDO), undo_id=make_id(NOW), by=EDITOR, now=NOW)
 
 
 def test_what_goes_on_cannot_be_undone_before_it_is_cancelled():
     made = make_deals(2)
     order(targets=chosen(*made))
     with pytest.raises(errors.Conflict, match="nothing to undo"):
-        bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
+        bulk.undo(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW)
 
 
 def test_what_was_changed_thirty_days_ago_cannot_be_undone():
@@ -458,7 +464,7 @@ def test_what_was_changed_thirty_days_ago_cannot_be_undone():
     order(targets=chosen(deal))
     work()
     with pytest.raises(errors.Conflict, match="nothing to undo"):
-        bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW + 30 * DAY)
+        bulk.undo(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW + 30 * DAY)
 
 
 def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypatch):
@@ -548,7 +554,7 @@ def test_changing_what_the_list_is_ordered_by_leaves_nobody_out(monkeypatch, wai
         for n in range(7)
     ]
     wait_for_indexes()
-    order(BulkChange("deal", bulk.EXPIRY, iso(NOW + 30 * HOUR)), matching=DealFilter(state="ending"))
+    order(BulkChange("deal", "expiry", iso(NOW + 30 * HOUR)), matching=DealFilter(state="ending"))
     work()
     assert {deals.get(deal.id).content.expires_at for deal in made} == {NOW + 30 * HOUR}
     assert counts() == ("done", 7, 0)
@@ -558,7 +564,7 @@ def test_all_drafts_are_published(monkeypatch, wait_for_indexes):
     monkeypatch.setattr(running, "CHUNK", 2)
     made = [full_draft(title=f"Desk {n}") for n in range(5)]
     wait_for_indexes()
-    order(BulkChange("draft", bulk.PUBLISH), matching=DealFilter(state="draft"))
+    order(BulkChange("draft", "publish"), matching=DealFilter(state="draft"))
     work()
     assert all(drafts.get(draft.id).published_as for draft in made)
     assert counts() == ("done", 5, 0)
@@ -585,7 +591,7 @@ def test_a_list_of_nothing_is_done_at_once():
 # The steps of a job, one by one
 
 
-def test_each_step_of_a_change_and_of_its_undo(wait_for_indexes):
+def test_each_step_of_a_change_and_of_its_undo():
     one, two = make_deals(2)
     both = chosen(one, two)
     measured(bulk.start)(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=both)
@@ -593,28 +599,18 @@ def test_each_step_of_a_change_and_of_its_undo(wait_for_indexes):
     assert job is not None
     assert [target.id for target in measured(bulk_progress.chunk)(JOB, 1).targets] == [one.id, two.id]
     assert measured(bulk_progress.last_chunk)(JOB).number == 1
-    things = applying.read("deal", [one.id])
-    prefetched = applying.prefetched_for(TO_TOYS, things.values())
     done = BulkResult(one.id, "Deal 0", CHANGED, KEYBOARDS, "toys-hobbies", chunk=1)
-    on_record = bulk_progress.audit_context(job, done, changed=1)
-    measured(applying.carry_out)(
-        TO_TOYS, things[one.id], prefetched, lambda *_: on_record, by=EDITOR, now=NOW
-    )
+    changed = replace(one.content, category="toys-hobbies")
+    context, brand = bulk_progress.audit_context(job, done, changed=1), brands.get("nordlicht")
+    editing.edit(one, changed, version=1, brand=brand, by=EDITOR, now=NOW, audit_context=context)
     refused = BulkResult(two.id, "Deal 1", REFUSED, reason="Gone", chunk=1)
     measured(bulk_progress.refuse)(jobs.get(JOB), [refused], in_all=1)
     assert measured(bulk_progress.is_changed)(JOB, one.id)
     assert set(measured(bulk_progress.outcomes)(JOB, [one.id, two.id])) == {one.id, two.id}
     jobs.finish(jobs.get(JOB))
-    measured(bulk.undo)(JOB, undo_id=UNDO, by=EDITOR, now=NOW)
-    back = jobs.take_next(now=NOW)
-    assert back is not None
-    (row,) = bulk_progress.rows(JOB, CHANGED)
-    things = undoing.read_changed(TO_TOYS, [row])
-    prefetched = applying.prefetched_for(TO_TOYS, things.values(), more_brands=())
-    on_record = bulk_progress.audit_context(back, BulkResult(row.id, "", CHANGED, chunk=1), changed=1)
-    measured(undoing.take_back)(
-        TO_TOYS, row, things[row.id], prefetched, lambda *_: on_record, by=EDITOR, now=NOW
-    )
+    ordered = measured(bulk.undo)(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW)
+    assert (ordered.id, ordered.progress["total"]) == (UNDO, 1)
+    work(NOW)
     assert category_of(one) == KEYBOARDS
 
 

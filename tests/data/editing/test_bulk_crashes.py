@@ -1,10 +1,11 @@
-"""The worker ends before or after every single request of a bulk change: the next one completes it, each deal once."""
+"""A worker, or a request, ends before or after every single request of a change: the next completes it, each once."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,17 +13,30 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deal_lists import DealFilter
-from dealsite.data.editing import bulk
+from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.editing.bulk_change import bulk_progress
+from dealsite.data.editing.verbs.chart import VERBS
 from dealsite.data.entities.batches import CHANGED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
 from dealsite.worker import bulk as running
 from dealsite.worker import loop
-from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_draft, make_id
+from dealsite.worker.bulk import change_at_once, undo_at_once
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    Clock,
+    make_brand,
+    make_category,
+    make_deal,
+    make_draft,
+    make_id,
+)
 from tests.crashes import Crash, Crasher, at_any_request
+from tests.data.editing.verb_cases import CASES, EACH, held, made_for
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("all_are_editors")]
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
@@ -31,12 +45,12 @@ DEALS = [make_id(NOW - (n + 2) * HOUR, 10 + n) for n in range(3)]
 DRAFTS = [make_id(NOW - 2 * DAY, 20 + n) for n in range(3)]
 LATER = NOW + 9 * DAY
 CHANGES = {
-    "category": BulkChange("deal", bulk.CATEGORY, "toys-hobbies"),
-    "expiry": BulkChange("deal", bulk.EXPIRY, iso(LATER)),
-    "end": BulkChange("deal", bulk.EXPIRE),
-    "feature": BulkChange("deal", bulk.FEATURE, "front"),
-    "delete": BulkChange("deal", bulk.DELETE),
-    "publish": BulkChange("draft", bulk.PUBLISH),
+    "category": BulkChange("deal", "category", "toys-hobbies"),
+    "expiry": BulkChange("deal", "expiry", iso(LATER)),
+    "end": BulkChange("deal", "expire"),
+    "feature": BulkChange("deal", "feature", "front"),
+    "delete": BulkChange("deal", "delete"),
+    "publish": BulkChange("draft", "publish"),
 }
 
 
@@ -107,7 +121,7 @@ def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(name, wh
         assert len(bulk_progress.rows(JOB, CHANGED)) == expected
         if name != "feature":  # its entries stand with the page
             assert len(entries(f"Job {JOB}")) == len(set(entries(f"Job {JOB}"))) == expected
-        bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
+        bulk.undo(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
         with Crasher(at, when) as undone, contextlib.suppress(Crash):
             work(NOW + HOUR + SECOND)
         crashed = crashed or undone.crashed
@@ -121,3 +135,109 @@ def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(name, wh
             break
         assert at < 100
     assert at > 15
+
+
+# What is done within a request, which ends at any of its own, and is sent again
+
+
+@pytest.fixture
+def no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done at once is done at the moment that the request began."""
+    monkeypatch.setattr(running, "monotonic", Clock())
+
+
+def problems() -> list[str]:
+    return [str(problem) for problem in checks.find()]
+
+
+def job_there(job_id: str) -> jobs.Job | None:
+    return jobs.get_many([job_id]).get(job_id)
+
+
+@at_any_request
+@pytest.mark.usefixtures("no_time_passes")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("name", "kind"), EACH)
+def test_a_request_for_one_may_end_anywhere_and_is_sent_again(name, kind, when, new_table):
+    case = CASES[name]
+    change = BulkChange(kind, name, case.value)
+    for at in itertools.count(1):
+        new_table()
+        made = made_for(case, kind)
+        before = held()
+        what = partial(change_at_once, change, [made.id], job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            what()
+        assert (held() == before, len(bulk_progress.rows(JOB, CHANGED))) == (
+            (False, 1) if job_there(JOB) else (True, 0)
+        )
+        assert problems() == []
+        (row,) = what().changed
+        assert bulk_progress.rows(JOB, CHANGED) == [row]
+        assert case.shows(kind, row) == case.becomes
+        assert (jobs.get(JOB).state, jobs.get(JOB).progress["changed"]) == ("done", 1)
+        back = partial(undo_at_once, bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
+        with Crasher(at, when) as undone, contextlib.suppress(Crash):
+            back()
+        assert (held() == before) == bool(bulk.get(JOB).undone_by) == bool(job_there(UNDO))
+        assert problems() == []
+        assert [one.id for one in back().changed] == [made.id]
+        assert held() == before
+        assert bulk.get(JOB).undone_by == UNDO
+        assert (jobs.get(UNDO).state, jobs.get(UNDO).progress["changed"]) == ("done", 1)
+        assert problems() == []
+        if not crasher.crashed and not undone.crashed:
+            break
+    assert 3 < at < 30
+
+
+MORE = {
+    "price": 0,
+    "publish": 3,
+    "delete": -3,
+    "duplicate": 3,
+    "reschedule": 0,
+}  # deals and drafts there are then
+
+
+@at_any_request
+@pytest.mark.usefixtures("no_time_passes")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", MORE)
+def test_a_request_for_several_may_end_anywhere_and_a_worker_does_the_rest_once(name, when, new_table):
+    case, kind = CASES[name], VERBS[name].kinds[0]
+    change = BulkChange(kind, name, case.value)
+    for at in itertools.count(1):
+        new_table()
+        ids = sorted(made_for(case, kind).id for _ in range(3))
+        before = held()
+        what = partial(change_at_once, change, ids, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            what()
+        assert problems() == []
+        so_far = bulk_progress.rows(JOB, CHANGED)
+        if job_there(JOB):  # sent again, it waits for a worker
+            assert what().changed == so_far
+        work(NOW + 10 * jobs.LEASE)
+        what()  # the first time, if it was not even ordered
+        rows = bulk_progress.rows(JOB, CHANGED)
+        assert [row.id for row in rows] == ids
+        assert len(held()) == len(before) + MORE[name]
+        if name != "publish":  # a worker does so later
+            assert [case.shows(kind, row) for row in rows] == [case.becomes] * 3
+        job = jobs.get(JOB)
+        assert (job.state, job.progress["total"], job.progress["changed"]) == ("done", 3, 3)
+        later = NOW + HOUR
+        back = partial(undo_at_once, bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=later)
+        with Crasher(at, when) as undone, contextlib.suppress(Crash):
+            back()
+        assert problems() == []
+        work(later + 10 * jobs.LEASE)
+        back()
+        assert held() == before
+        job = jobs.get(UNDO)
+        assert (job.state, job.progress["total"], job.progress["changed"]) == ("done", 3, 3)
+        assert problems() == []
+        if not crasher.crashed and not undone.crashed:
+            break
+    assert 8 < at < 60

@@ -13,9 +13,9 @@ from dealsite.data import table
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deal_lists import DealFilter
-from dealsite.data.editing import bulk
+from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.editing.bulk_change import applying, bulk_progress
+from dealsite.data.editing.verbs import verb
 from dealsite.data.entities import batches
 from dealsite.data.jobs import jobs
 from dealsite.worker import bulk as running
@@ -65,16 +65,16 @@ def work(now: Any) -> Counter[str]:
 
 def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids, monkeypatch):
     held: list[int] = []
-    read = applying.read
+    read = verb.read
 
     def watch(kind: str, wanted: Iterable[str]) -> Any:
         wanted = list(wanted)
         held.append(len(wanted))
         return read(kind, wanted)
 
-    monkeypatch.setattr(applying, "read", watch)
+    monkeypatch.setattr(verb, "read", watch)
     monkeypatch.setattr(running, "TURN_SECONDS", 0.0)  # a turn for each chunk, as if there were very many
-    change = BulkChange("deal", bulk.CATEGORY, "toys-hobbies")
+    change = BulkChange("deal", "category", "toys-hobbies")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     sent = work(NOW + SECOND)
     chunks = DEALS // batches.CHUNK
@@ -84,7 +84,7 @@ def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids,
     assert {deal.content.category for deal in deals.get_many(ids).values()} == {"toys-hobbies"}
     job = jobs.get(JOB)
     assert (job.state, job.progress["changed"], job.progress["total"]) == ("done", DEALS, DEALS)
-    bulk.undo(JOB, undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
+    bulk.undo(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
     sent = work(NOW + HOUR + SECOND)
     assert sent["TransactWriteItems"] == DEALS
     assert sum(sent.values()) <= DEALS + chunks * 25
@@ -93,7 +93,7 @@ def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids,
 
 
 def test_a_report_is_paged_through_whole(ids):
-    change = BulkChange("deal", bulk.CATEGORY, "peripherals-networking")
+    change = BulkChange("deal", "category", "peripherals-networking")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     work(NOW + SECOND)
     found: list[str] = []

@@ -116,10 +116,11 @@ def test_the_number_of_unread_messages_follows(wait_for_indexes):
 def test_a_job_goes_once_it_is_over_counted_from_when_it_was_taken(wait_for_indexes):
     assert ttl_of(*job("nothing", "done", wait_for_indexes, at=NOW - 50 * DAY)) == days_from_now(20)
     assert ttl_of(*job("nothing", "cancelled", wait_for_indexes)) == days_from_now(20)
+    assert ttl_of(*job("bulk_change", "done", wait_for_indexes)) == days_from_now(20)
 
 
 def test_jobs_that_others_name_and_those_that_failed_stay(wait_for_indexes):
-    assert ttl_of(*job("bulk_change", "done", wait_for_indexes)) is None
+    assert ttl_of(*job("run_import", "done", wait_for_indexes)) is None
     failed = make_id()
     table.write(jobs.job_write("nothing", {}, job_id=failed, due=NOW))
     table.write(Update(key=keys.job(failed), set={"state": "failed"}))

@@ -18,6 +18,7 @@ from dealsite.data.catalogue.deal.publishing import (
 )
 from dealsite.data.catalogue.deals import Deal, get, stock_is
 from dealsite.data.editing import audit, pending_edits
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.jobs.jobs import Job, job_from_item
 from dealsite.data.people import announcements
@@ -28,12 +29,20 @@ from dealsite.data.table.writes import Delete, Put, Write, equals, exists
 
 
 @access_pattern("move a scheduled deal", "1 transaction + 1 batch get")
-def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: datetime) -> Deal:
+def reschedule(
+    deal: Deal,
+    live_at: datetime,
+    *,
+    new_id: str,
+    by: str,
+    now: datetime,
+    audit_context: AuditContext = NO_CONTEXT,
+) -> Deal:
     """Move a scheduled deal to another time, which is another id: `new_id`, minted for that time.
 
     Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
-    meanwhile. Featured cards keep their places; an announcement that still waits moves with it. So do
-    unpublished changes.
+    meanwhile; with writes in `audit_context`, NotFound or AlreadyExists where they were not made. Featured cards
+    keep their places; an announcement that still waits moves with it. So do unpublished changes.
     """
     if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
         raise ValueError("The new id was not minted for the new time.")
@@ -48,21 +57,27 @@ def reschedule(deal: Deal, live_at: datetime, *, new_id: str, by: str, now: date
         nonlocal deal, brand
         places, waiting, kept = _places(deal)
         content = replace(deal.content, brand=brand.slug)
-        put, *others = _reschedule_writes(deal, content, new_id, brand, places, waiting, by, now)
+        put, *others = _reschedule_writes(
+            deal, content, new_id, brand, places, waiting, by, now, note=audit_context.note
+        )
         moved = written(put, content)
         try:
-            writes = [put, *others, pending_edits.moved_write(deal, new_id, kept)]
+            writes = [put, *others, pending_edits.moved_write(deal, new_id, kept), *audit_context.writes]
             buckets.transact(writes, arrive=[moved.card], leave=deal.card)
         except BrandChanged:
             brand = get_brand(brand.slug)
             raise
         except AlreadyExists:
+            if audit_context.writes:
+                raise
             return get(new_id)
         except VersionConflict:
             version = deal.version
             try:
                 deal = get(deal.id)
             except NotFound:
+                if audit_context.writes:
+                    raise
                 return get(new_id)
             if deal.version != version:
                 raise VersionConflict(current=deal) from None
@@ -81,6 +96,8 @@ def _reschedule_writes(
     waiting: Job | None,
     by: str,
     now: datetime,
+    *,
+    note: str,
 ) -> tuple[Put, *tuple[Write, ...]]:
     put, offer = deal_writes(new_id, content, brand, by, now, deal.draft)
     moved = {
@@ -104,6 +121,7 @@ def _reschedule_writes(
             subject=new_id,
             what="moved to another time",
             now=now,
+            note=note,
             before={"live_at": iso(deal.live_at), "id": deal.id},
             after={"live_at": iso(time_of(new_id)), "id": new_id},
         ),

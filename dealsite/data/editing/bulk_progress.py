@@ -1,6 +1,8 @@
 """How far a bulk change has come, written only by the worker that has its job: chunks, and what became of each deal."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 
 from dealsite.data import keys, table
@@ -8,14 +10,16 @@ from dealsite.data.catalogue.brands import BrandChanged
 from dealsite.data.catalogue.deal.editing import StockChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import BulkResult, Chunk
+from dealsite.data.editing.bulk import BulkChange, BulkPayload, BulkProgress, BulkResult, Chunk
+from dealsite.data.editing.verbs.verb import Entry
 from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, CHANGED, REFUSED
 from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.jobs import BULK_CHANGE, Job, job_write
+from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid
-from dealsite.data.table.writes import Check, Put, Update, absent, equals
+from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals
 
 PAGE_SIZE = 25
 TRIES = 5
@@ -102,6 +106,31 @@ def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
     """Return what goes along with the change of a deal: that it was made, by this job's worker, and the new count."""
     writes = (_result_put(job.id, row), _count(job, "changed", changed))
     return AuditContext(note=f"Job {job.id}", writes=writes)
+
+
+def context_alone(job: Job, row: BulkResult, writes: Sequence[Write]) -> AuditContext:
+    """Return what goes along with the change of the one deal of a job: the whole job, over already; and some writes."""
+    put = job_write(job.kind, job.payload, job_id=job.id, due=time_of(job.id), state="done")
+    item = put.item | {"progress": to_item(BulkProgress(1, 1))}
+    done = Put(key=put.key, item=item, when=(absent(),), otherwise=bulk.DoneBefore())
+    return AuditContext(writes=(done, _result_put(job.id, row), *writes))
+
+
+class DoneAlone:
+    """A job that does a verb to one entry in hand: for a form, whose entry is what was typed, not what is stored.
+
+    The form says itself what stands against it; `row` is what became of it, and undone it is like all else.
+    """
+
+    def __init__(self, change: BulkChange, entry: Entry, *, by: str, now: datetime) -> None:
+        payload = BulkPayload(change.kind, change.action, change.value, by, now, 1)
+        self.job = Job(new_ulid(now), BULK_CHANGE, to_item(payload))
+        self.row = BulkResult(entry.id, entry.content.title, CHANGED, chunk=1)
+
+    def note(self, before: str, after: str) -> AuditContext:
+        """Return what goes along with the change, given the values before and after."""
+        self.row = replace(self.row, before=before, after=after)
+        return context_alone(self.job, self.row, ())
 
 
 def imported_context(job: Job, import_id: str, row: BulkResult) -> AuditContext:

@@ -1,0 +1,95 @@
+"""Verbs that put deals on the featured list of a page, and take them off."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dealsite.data.catalogue import featured
+from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.featured import MAX_CARDS
+from dealsite.data.editing.verbs.verb import BulkResult, Doing, Entry, Prefetched, Verb
+from dealsite.data.table.errors import NotFound, VersionConflict
+
+
+class Feature(Verb[Deal]):
+    """Put a deal last on a page's list; the value is the page."""
+
+    name, icon, label = "feature", "star", gettext_lazy("Feature on a page")
+    asks, kinds = "page", ("deal",)
+    says = gettext_lazy("Feature on: %(value)s")
+    did = gettext_lazy("“%(title)s” is on the list “%(value)s” now.")
+
+    def prefetch(self, value: str, entries: Iterable[Entry], rows: Iterable[BulkResult] = ()) -> Prefetched:
+        """Return the page. 1 get."""
+        return Prefetched(page=featured.get(value))
+
+    def refusal(self, value: str, entry: Deal, prefetched: Prefetched, now: datetime) -> str:
+        if value in entry.featured_on:
+            return _("It is on this page already.")
+        return _("It has expired.") if entry.card.state(now) == "expired" else no_room(prefetched)
+
+    def carry_out(self, entry: Deal, doing: Doing) -> None:
+        """1 batch get more, as for taking it back."""
+        change_list(entry, doing, doing.value, on=True)
+
+    def changed_since(
+        self, value: str, row: BulkResult, entry: Deal, prefetched: Prefetched, now: datetime
+    ) -> str:
+        return "" if value in entry.featured_on else _("It is not on this page any more.")
+
+    def take_back(self, kind: str, row: BulkResult, entry: Deal, doing: Doing) -> None:
+        change_list(entry, doing, "", on=False)
+
+
+class Unfeature(Feature):
+    """Take a deal off a page's list; undone, it comes back to its place."""
+
+    name, icon, label = "unfeature", "x", gettext_lazy("Remove from a page")
+    says = gettext_lazy("Remove from: %(value)s")
+    did = gettext_lazy("“%(title)s” is off the list “%(value)s”.")
+
+    def refusal(self, value: str, entry: Deal, prefetched: Prefetched, now: datetime) -> str:
+        return "" if value in entry.featured_on else _("It is not on this page.")
+
+    def carry_out(self, entry: Deal, doing: Doing) -> None:
+        """1 batch get more, as for taking it back."""
+        change_list(entry, doing, "", on=False)
+
+    def changed_since(
+        self, value: str, row: BulkResult, entry: Deal, prefetched: Prefetched, now: datetime
+    ) -> str:
+        return _("It is on this page again.") if value in entry.featured_on else no_room(prefetched)
+
+    def take_back(self, kind: str, row: BulkResult, entry: Deal, doing: Doing) -> None:
+        change_list(entry, doing, "", on=True, place=int(row.before) if row.before else MAX_CARDS)
+
+
+def no_room(prefetched: Prefetched) -> str:
+    """Return why no deal can be put on the page that is changed, in a sentence; '' if one can."""
+    if prefetched.page and len(prefetched.page.ids) >= MAX_CARDS:
+        return _("The page features %(number)s deals already; no more fit.") % {"number": MAX_CARDS}
+    return ""
+
+
+def change_list(entry: Deal, doing: Doing, after: str, *, on: bool, place: int = MAX_CARDS) -> None:
+    """Put a deal on a page, at a place or last, or take it off; what the page holds besides stays in its order."""
+    assert entry is not None  # noqa: S101 - it would have been refused
+    prefetched = doing.prefetched
+    known = prefetched.page.ids if prefetched.page else []
+    page, found = featured.load(doing.value, [*known, entry.id])
+    prefetched.page = page
+    if page.ids != known:
+        raise VersionConflict(current=page)
+    if entry.id not in found:
+        raise NotFound(_("It was deleted meanwhile."))
+    order = [one for one in page.ids if one != entry.id]
+    was = page.ids.index(entry.id) if entry.id in page.ids else 0
+    if on:
+        order.insert(place, entry.id)
+    context = doing.note("" if on else str(was), after)
+    listed = [found[one] for one in order if one in found]
+    prefetched.page = featured.set_featured(
+        page, listed, version=page.version, by=doing.by, now=doing.now, audit_context=context
+    )
