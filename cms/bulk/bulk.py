@@ -74,8 +74,6 @@ class BulkPreview:
     open: list[Preview] = field(default_factory=list)
     refused: list[Preview] = field(default_factory=list)
     missing: int = 0
-    total: int | None = None
-    how: str = "exact"
 
 
 @editor_page(
@@ -99,7 +97,7 @@ def preview(request: EditorRequest) -> HttpResponse:
         return HttpResponseRedirect(back)
     verb = verb_called(request.GET.get("action", ""), chosen.kind)
     form = ChangeForm(request.GET, kind=chosen.kind, verb=verb, now=now)
-    total, how = total_of(chosen.matching, now) if chosen.matching else (len(chosen.ids), "exact")
+    total = total_of(chosen.matching, now)[0] if chosen.matching else len(chosen.ids)
     context: dict[str, Any] = {
         "form": form,
         "chosen": chosen,
@@ -114,19 +112,17 @@ def preview(request: EditorRequest) -> HttpResponse:
         form.begin_with(entry)
     if not form.is_valid():
         return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.has_value else 200)
-    outlook = _outlook(form.change(), chosen, now, total=total, how=how)
+    outlook = _outlook(form.change(), chosen, now)
     if chosen.is_one and form.fields and outlook.refused:
         form.add_error(form.first, outlook.refused[0].refusal)
         return render(request, "cms/bulk/bulk_value.html", context, status=422)
-    context |= {"outlook": outlook, "title": in_words(outlook.change), "at_once": AT_ONCE}
+    context |= {"outlook": outlook, "title": in_words(outlook.change)}
     return render(request, "cms/bulk/bulk_preview.html", context)
 
 
-def _outlook(
-    change: BulkChange, chosen: BulkChoice, now: datetime, *, total: int | None, how: str
-) -> BulkPreview:
+def _outlook(change: BulkChange, chosen: BulkChoice, now: datetime) -> BulkPreview:
     """Return what would change. 2 batch gets and 1 more or a get; for a list what its first page costs besides."""
-    outlook = BulkPreview(change, total=total, how=how)
+    outlook = BulkPreview(change)
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
         found = is_found(matching)
@@ -161,9 +157,8 @@ def do(request: EditorRequest, action: str) -> HttpResponse:
     chosen, asked = chosen_in(request.POST), request.POST.copy()
     asked["action"] = action
     form = ChangeForm(asked, kind=chosen.kind, verb=verb_called(action, chosen.kind), now=now)
-    is_many = chosen.matching is not None or len(chosen.ids) > AT_ONCE
     is_clear = form.is_valid() and (chosen.ids or chosen.matching)
-    if not is_clear or (is_many and "previewed" not in request.POST):
+    if not is_clear or (chosen.is_many and "previewed" not in request.POST):
         return redirect(_preview_of(asked))
     asked_at = _asked_at(request.POST.get("asked_at", ""), now)
     if asked_at is None:
@@ -171,7 +166,7 @@ def do(request: EditorRequest, action: str) -> HttpResponse:
             _("What was shown is too old, or this form is damaged. Look at what will change again.")
         )
     change, by = form.change(), request.user.username
-    if not is_many:
+    if not chosen.is_many:
         job_id = bulk.job_id_of(change, chosen.ids, by=by, asked_at=asked_at)
         version = number_in(request.POST.get("version", ""), most=9)
         outcome = change_at_once(

@@ -36,6 +36,7 @@ from dealsite.data.table.ids import from_iso, is_ulid, iso
 from dealsite.search.deal_lists import question_of
 from dealsite.search.finding import SearchPage, find
 from dealsite.templatetags.design import money
+from dealsite.worker.bulk import AT_ONCE
 
 NO_RRP = "none"
 PRICE_RULES = (
@@ -65,6 +66,11 @@ class BulkChoice:
     @property
     def is_one(self) -> bool:
         return len(self.ids) == 1
+
+    @property
+    def is_many(self) -> bool:
+        """Tell whether it is more than what a request does."""
+        return self.matching is not None or len(self.ids) > AT_ONCE
 
 
 def chosen_in(data: QueryDict) -> BulkChoice:
@@ -139,21 +145,19 @@ FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; 
 class ChangeForm(forms.Form):
     """The value that a verb needs."""
 
-    def __init__(self, data: QueryDict | None, *, kind: str, verb: Verb[Any], now: datetime) -> None:
+    def __init__(self, data: QueryDict, *, kind: str, verb: Verb[Any], now: datetime) -> None:
         fields = FIELDS[verb.asks]
         self.first = next(iter(fields), "")
-        is_given = data is not None and ("given" in data or bool(data.get(self.first, "").strip()))
-        self.has_value = is_given or not fields
+        self.has_value = not fields or "given" in data or bool(data.get(self.first, "").strip())
         super().__init__(data if self.has_value else None)
         self.kind, self.verb, self.now = kind, verb, now
         self.fields |= deepcopy(dict(fields))
-        choices = {
-            "to_category": lambda: [("", _("Choose a category")), *category_names.names().items()],
-            "to_page": lambda: [("", _("Choose a page")), *page_names().items()],
-        }
-        if self.first in choices:
-            self.fields[self.first].choices = choices[self.first]()  # type: ignore[attr-defined]
-        if data is not None and data.get("to_was_price") == NO_RRP:
+        chosen = self.fields.get(self.first)
+        if verb.asks == "category" and isinstance(chosen, forms.ChoiceField):
+            chosen.choices = [("", _("Choose a category")), *category_names.names().items()]
+        elif verb.asks == "page" and isinstance(chosen, forms.ChoiceField):
+            chosen.choices = [("", _("Choose a page")), *page_names().items()]
+        elif data.get("to_was_price") == NO_RRP:
             self.fields["number"].required = False
         show_zone(self)
 

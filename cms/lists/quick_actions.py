@@ -85,7 +85,9 @@ def _describe(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpR
     stored = read()
     alt = " ".join(clean_text(request.POST.get("alt", "")[: ALT_CHARACTERS * 4]).split())
     if stored.content.picture is None:
-        say_changed(request)
+        messages.error(
+            request, _("Somebody changed this meanwhile, so nothing was done. Here is how it is now.")
+        )
     elif stored.content.picture.alt == alt and alt:
         messages.info(request, _("This was done already."))
     elif request.POST.get("version") != str(stored.version):
@@ -123,8 +125,3 @@ def _words_page(
         "trouble": trouble,
     }
     return render(request, "cms/lists/describe.html", page, status=status)
-
-
-def say_changed(request: EditorRequest) -> None:
-    """Say that nothing was done, since somebody else was faster."""
-    messages.error(request, _("Somebody changed this meanwhile, so nothing was done. Here is how it is now."))

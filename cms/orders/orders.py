@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from cms.lists.deal_list import id_in, query
 from cms.payments.payments import ALL, MOST_EXPORTED_DAYS, read_span, with_addresses
-from cms.shared.requests import EditorRequest
+from cms.shared.requests import EditorRequest, next_address
 from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
@@ -276,11 +276,9 @@ def read_refs(texts: Sequence[str]) -> list[OrderRef]:
 
 
 def back_to(request: EditorRequest) -> str:
-    """Return the page of orders that a form came from, or the list."""
-    asked = (request.POST if request.method == "POST" else request.GET).get("next", "")
+    """Return the page that a form came from, or the list of orders."""
     own = reverse("cms_orders")
-    safe = asked.startswith(own) and "\\" not in asked and "//" not in asked and ".." not in asked
-    return asked if safe else own
+    return next_address(request, own, within=own)
 
 
 def none_chosen(request: EditorRequest) -> HttpResponse:

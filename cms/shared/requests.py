@@ -5,12 +5,11 @@ from collections.abc import Callable
 from django.http import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealsite.accounts.decorators import role
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.requests import UserRequest, is_safe
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import is_new
 from dealsite.web.pages import action, page
@@ -32,12 +31,12 @@ def new_id_in(request: EditorRequest, name: str) -> str:
     return sent
 
 
-def next_address(request: EditorRequest, otherwise: str = "") -> str:
-    """Return the page of the CMS that a form says to go on with; another one, or the first, where it says none."""
+def next_address(request: EditorRequest, otherwise: str = "", *, within: str = "") -> str:
+    """Return the page of the CMS, or `within` a part of it, that a form goes on with; another where it says none."""
     given: str = (request.POST if request.method == "POST" else request.GET).get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(given, allowed_hosts=None)
-    home = reverse("cms_home")
-    return given if is_ours and given.startswith(home) and ".." not in given else otherwise or home
+    home, path = reverse("cms_home"), given.partition("?")[0]
+    is_ours = path.startswith(within or home) and ".." not in path and "//" not in path
+    return given if is_ours and is_safe(given) else otherwise or home
 
 
 def editor_page(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:

@@ -112,13 +112,12 @@ class Bulk:
 
     def undone_write(self, undo_id: str) -> Update:
         """Return the write that notes the job that takes it back; Conflict where it was taken back, or goes on."""
-        given_up: dict[Path, Any] = {
-            "state": "cancelled",
-            ("card", "state"): "cancelled",
-        }  # none tries it again
+        changes: dict[Path, Any] = {"undone_by": undo_id}
+        if self.job.state == "failed":  # given up, so that none tries it again
+            changes |= {"state": "cancelled", ("card", "state"): "cancelled"}
         return Update(
             key=keys.job(self.job.id),
-            set={"undone_by": undo_id} | (given_up if self.job.state == "failed" else {}),
+            set=changes,
             when=(missing("undone_by"), equals("state", self.job.state)),
             otherwise=Conflict(gettext_lazy("This was undone already, or it goes on.")),
         )
@@ -219,10 +218,16 @@ def undo_writes(
     return order_write(BULK_UNDO, payload, job_id=undo_id, due=now, taken_by=taken_by), mark, entry
 
 
-def order_write(kind: str, payload: BulkPayload, *, job_id: str, due: datetime, taken_by: str = "") -> Put:
-    """Return the write that orders a change or an undo, for whoever takes it or has taken it; DoneBefore if it was."""
-    put = job_write(kind, payload, job_id=job_id, due=due + LEASE if taken_by else due)
-    item = put.item | {"progress": to_item(BulkProgress(payload.total))}
+def order_write(
+    kind: str, payload: BulkPayload, *, job_id: str, due: datetime, taken_by: str = "", state: str = "open"
+) -> Put:
+    """Return the write that orders a change or an undo, for whoever takes it or has taken it; DoneBefore if it was.
+
+    In the state `done`, all of it is done in the same transaction.
+    """
+    put = job_write(kind, payload, job_id=job_id, due=due + LEASE if taken_by else due, state=state)
+    progress = BulkProgress(payload.total, payload.total if state == "done" else 0)
+    item = put.item | {"progress": to_item(progress)}
     if taken_by:
         item |= {"taken_by": taken_by, "tries": 1}
     return Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore())

@@ -10,15 +10,15 @@ from dealsite.data.catalogue.brands import BrandChanged
 from dealsite.data.catalogue.deal.editing import StockChanged
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.editing.bulk import BulkChange, BulkPayload, BulkProgress, BulkResult, Chunk
+from dealsite.data.editing.bulk import BulkChange, BulkPayload, BulkResult, Chunk
 from dealsite.data.editing.verbs.verb import Entry
 from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, CHANGED, REFUSED
 from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.jobs.jobs import BULK_CHANGE, Job, job_write
+from dealsite.data.jobs.jobs import BULK_CHANGE, Job
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals
 
 PAGE_SIZE = 25
@@ -110,9 +110,8 @@ def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
 
 def context_alone(job: Job, row: BulkResult, writes: Sequence[Write]) -> AuditContext:
     """Return what goes along with the change of the one deal of a job: the whole job, over already; and some writes."""
-    put = job_write(job.kind, job.payload, job_id=job.id, due=time_of(job.id), state="done")
-    item = put.item | {"progress": to_item(BulkProgress(1, 1))}
-    done = Put(key=put.key, item=item, when=(absent(),), otherwise=bulk.DoneBefore())
+    order = bulk.of_job(job).order
+    done = bulk.order_write(job.kind, order, job_id=job.id, due=job.created_at, state="done")
     return AuditContext(writes=(done, _result_put(job.id, row), *writes))
 
 

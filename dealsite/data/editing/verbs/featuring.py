@@ -28,11 +28,11 @@ class Feature(Verb[Deal]):
     def refusal(self, value: str, entry: Deal, prefetched: Prefetched, now: datetime) -> str:
         if value in entry.featured_on:
             return _("It is on this page already.")
-        return _("It has expired.") if entry.card.state(now) == "expired" else no_room(prefetched)
+        return _("It has expired.") if entry.card.state(now) == "expired" else _no_room(prefetched)
 
     def carry_out(self, entry: Deal, doing: Doing) -> None:
         """1 batch get more, as for taking it back."""
-        change_list(entry, doing, doing.value, on=True)
+        _change_list(entry, doing, doing.value, on=True)
 
     def changed_since(
         self, value: str, row: BulkResult, entry: Deal, prefetched: Prefetched, now: datetime
@@ -40,7 +40,7 @@ class Feature(Verb[Deal]):
         return "" if value in entry.featured_on else _("It is not on this page any more.")
 
     def take_back(self, kind: str, row: BulkResult, entry: Deal, doing: Doing) -> None:
-        change_list(entry, doing, "", on=False)
+        _change_list(entry, doing, "", on=False)
 
 
 class Unfeature(Feature):
@@ -55,27 +55,26 @@ class Unfeature(Feature):
 
     def carry_out(self, entry: Deal, doing: Doing) -> None:
         """1 batch get more, as for taking it back."""
-        change_list(entry, doing, "", on=False)
+        _change_list(entry, doing, "", on=False)
 
     def changed_since(
         self, value: str, row: BulkResult, entry: Deal, prefetched: Prefetched, now: datetime
     ) -> str:
-        return _("It is on this page again.") if value in entry.featured_on else no_room(prefetched)
+        return _("It is on this page again.") if value in entry.featured_on else _no_room(prefetched)
 
     def take_back(self, kind: str, row: BulkResult, entry: Deal, doing: Doing) -> None:
-        change_list(entry, doing, "", on=True, place=int(row.before) if row.before else MAX_CARDS)
+        _change_list(entry, doing, "", on=True, place=int(row.before) if row.before else MAX_CARDS)
 
 
-def no_room(prefetched: Prefetched) -> str:
+def _no_room(prefetched: Prefetched) -> str:
     """Return why no deal can be put on the page that is changed, in a sentence; '' if one can."""
     if prefetched.page and len(prefetched.page.ids) >= MAX_CARDS:
         return _("The page features %(number)s deals already; no more fit.") % {"number": MAX_CARDS}
     return ""
 
 
-def change_list(entry: Deal, doing: Doing, after: str, *, on: bool, place: int = MAX_CARDS) -> None:
+def _change_list(entry: Deal, doing: Doing, after: str, *, on: bool, place: int = MAX_CARDS) -> None:
     """Put a deal on a page, at a place or last, or take it off; what the page holds besides stays in its order."""
-    assert entry is not None  # noqa: S101 - it would have been refused
     prefetched = doing.prefetched
     known = prefetched.page.ids if prefetched.page else []
     page, found = featured.load(doing.value, [*known, entry.id])

@@ -47,7 +47,8 @@ class FieldVerb(Verb[Entry]):
     replaces = True
 
     def value_in(self, held: DealContent | DealCard) -> str:
-        return packed([_as_text(getattr(held, name)) for name in self.fields])
+        texts = [_as_text(getattr(held, name)) for name in self.fields]
+        return texts[0] if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)
 
     def value_after(self, value: str, entry: Entry, now: datetime) -> str:
         return self.value_in(self.content_after(value, entry.content))
@@ -80,8 +81,12 @@ class FieldVerb(Verb[Entry]):
 
     def carry_out(self, entry: Entry, doing: Doing) -> None:
         content = self.content_after(doing.value, entry.content)
-        context = doing.note(self.value_in(entry.content), self.value_in(content))
+        context = doing.note(self.value_in(entry.content), self.value_left(content, entry))
         save(entry, content, doing.prefetched, context, doing.by, doing.now)
+
+    def value_left(self, content: DealContent, entry: Entry) -> str:
+        """Return what is noted as the value after: what an entry is given."""
+        return self.value_in(content)
 
     def take_back(self, kind: str, row: BulkResult, entry: Entry, doing: Doing) -> None:
         context = doing.note(row.after, row.before)
@@ -91,11 +96,6 @@ class FieldVerb(Verb[Entry]):
     def content_before(self, row: BulkResult, content: DealContent) -> DealContent:
         """Return what an entry held before, as far as this verb changed it."""
         return self.with_packed(content, row.before)
-
-
-def packed(texts: list[str]) -> str:
-    """Return some values as one text: the only one as it is."""
-    return texts[0] if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)
 
 
 def _as_text(value: Any) -> str:
@@ -146,19 +146,14 @@ class SetStock(FieldVerb):
     def value_in(self, held: DealContent | DealCard) -> str:
         return super().value_in(held) if isinstance(held, DealContent) else ""
 
-    def carry_out(self, entry: Entry, doing: Doing) -> None:
-        content = self.content_after(doing.value, entry.content)
-        context = doing.note(self.value_in(entry.content), f"{doing.value} {entry.version + 1}")
-        save(entry, content, doing.prefetched, context, doing.by, doing.now)
+    def value_left(self, content: DealContent, entry: Entry) -> str:
+        return f"{self.value_in(content)} {entry.version + 1}"
 
     def misfit(self, value: str, content: DealContent) -> str:
         return "" if content.sold == HERE else _("A shop sells it, so nobody counts.")
 
-    def changed_since(
-        self, value: str, row: BulkResult, entry: Entry, prefetched: Prefetched, now: datetime
-    ) -> str:
-        is_same = row.after.endswith(f" {entry.version}")
-        return "" if is_same else _("%(name)s changed it since.") % {"name": entry.updated_by}
+    def is_as_left(self, row: BulkResult, entry: Entry) -> bool:
+        return row.after.endswith(f" {entry.version}")
 
     def content_before(self, row: BulkResult, content: DealContent) -> DealContent:
         if not row.before or content.stock is None:
@@ -187,7 +182,7 @@ class SetVoucher(FieldVerb):
 class Import(Verb[Entry]):
     """Give some fields what a row of a file says; before and after are versions."""
 
-    name, icon, label, kinds = "import", "upload", gettext_lazy("Change by an import"), ()
+    name, kinds = "import", ()  # so no menu shows it
     says = gettext_lazy("Change by an import")
 
     def prefetch(self, value: str, entries: Iterable[Entry], rows: Iterable[BulkResult] = ()) -> Prefetched:
@@ -198,11 +193,8 @@ class Import(Verb[Entry]):
         changed = [row.id for row in rows]
         return read("deal", changed) | read("draft", changed)
 
-    def changed_since(
-        self, value: str, row: BulkResult, entry: Entry, prefetched: Prefetched, now: datetime
-    ) -> str:
-        is_same = str(entry.version) == row.after
-        return "" if is_same else _("%(name)s changed it since.") % {"name": entry.updated_by}
+    def is_as_left(self, row: BulkResult, entry: Entry) -> bool:
+        return str(entry.version) == row.after
 
     def take_back(self, kind: str, row: BulkResult, entry: Entry, doing: Doing) -> None:
         """1 get + 1 batch get more."""

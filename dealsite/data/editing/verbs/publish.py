@@ -110,7 +110,7 @@ class MoveToTrash(Verb[Entry]):
 
     name, icon, label = "delete", "trash-2", gettext_lazy("Move to the trash")
     all_counts = True
-    says = gettext_lazy("Move to the trash")
+    says = label
     did = gettext_lazy("“%(title)s” is in the trash, where it stays for 30 days.")
 
     def refusal(self, value: str, entry: Entry, prefetched: Prefetched, now: datetime) -> str:

@@ -155,8 +155,13 @@ class Verb(Generic[E]):
         self, value: str, row: BulkResult, entry: E, prefetched: Prefetched, now: datetime
     ) -> str:
         """Return why it cannot be taken back although the entry is there; '' if it can."""
-        is_same = entry.version == 1 if self.makes else self.value_in(entry.content) == row.after
-        return "" if is_same else _("%(name)s changed it since.") % {"name": entry.updated_by}
+        if self.is_as_left(row, entry):
+            return ""
+        return _("%(name)s changed it since.") % {"name": entry.updated_by}
+
+    def is_as_left(self, row: BulkResult, entry: E) -> bool:
+        """Tell whether an entry is still what this made of it."""
+        return entry.version == 1 if self.makes else self.value_in(entry.content) == row.after
 
     def take_back(self, kind: str, row: BulkResult, entry: E, doing: Doing) -> None:
         """Restore what it replaced, and note it in the same transaction."""
