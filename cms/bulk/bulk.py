@@ -32,9 +32,9 @@ from cms.lists.deal_list import STATES, query
 from cms.lists.search import LACKS, find_deals, is_found
 from cms.shared import undo as toast
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import role, sent_again
 from dealsite.data.catalogue import deal_lists
-from dealsite.data.catalogue.display_names import category_names, page_names
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import Bulk, BulkChange, BulkResult
 from dealsite.data.editing.verbs.fields import FieldVerb
@@ -104,18 +104,18 @@ def preview(request: EditorRequest) -> HttpResponse:
         "back": back,
         "number": total,
     }
-    if chosen.is_one and form.fields:
+    gives_one_value = chosen.is_one and form.fields
+    if gives_one_value:
         context["entry"] = entry = read(chosen.kind, chosen.ids).get(chosen.ids[0])
         if entry is None:
             messages.error(request, _("It was deleted meanwhile."))
             return HttpResponseRedirect(back)
         form.begin_with(entry)
-    if not form.is_valid():
-        return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.has_value else 200)
-    outlook = _outlook(form.change(), chosen, now)
-    if chosen.is_one and form.fields and outlook.refused:
+    outlook = _outlook(form.change(), chosen, now) if form.is_valid() else None
+    if gives_one_value and outlook and outlook.refused:
         form.add_error(form.first, outlook.refused[0].refusal)
-        return render(request, "cms/bulk/bulk_value.html", context, status=422)
+    if outlook is None or gives_one_value:
+        return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.errors else 200)
     context |= {"outlook": outlook, "title": in_words(outlook.change)}
     return render(request, "cms/bulk/bulk_preview.html", context)
 
@@ -151,6 +151,7 @@ def _previewed(change: BulkChange, entry: Entry, prefetched: Prefetched, now: da
 
 
 @editor_action
+@sent_again
 def do(request: EditorRequest, action: str) -> HttpResponse:
     """Do what a button says: up to 25 at once, more by a job; ask first for a value, and before many are changed."""
     now = timezone.now()
@@ -217,21 +218,18 @@ def _said(
         if again and not refused[0].after and refused[0].reason != UNDONE:
             return HttpResponseRedirect(again)
         messages.error(request, _why_not(change, refused[0]))
-        return HttpResponseRedirect(back)
+        return HttpResponseRedirect((refused[0].after and again) or back)
     first, *others = done
     title, words = first.title or _("Without a title"), in_words(change)
     if undone:
         text = _("Undone: %(change)s.") if others else _("“%(title)s” is as it was before.")
-        names = page_names()
-        if pages := [names.get(page, page) for page in first.before.split() if change.action == "delete"]:
-            text += " " + _("It was featured on: %(pages)s. Feature it there again if it is to be.")
-        said = {"change": words, "title": title, "pages": ", ".join(pages)}
-        messages.success(request, text % said)
+        text %= {"change": words, "title": title}
+        messages.success(request, f"{text} {change.verb.also_said(first)}".rstrip())
         return HttpResponseRedirect(back)
     text = str(change.verb.did) % {"title": title, "value": asked_in_words(change)}
     if others:
         text = _("%(change)s: %(number)s changed.") % {"change": words, "number": len(done)}
-    toast.offer(request, text, reverse("cms_undo_bulk", args=[outcome.job_id]), next=back)
+    toast.offer_for(request, text, outcome.job_id, back)
     if not others and change.action in LEAD_ELSEWHERE:
         return redirect(LEAD_ELSEWHERE[change.action], first.after)
     return HttpResponseRedirect(back)

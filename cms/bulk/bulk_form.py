@@ -12,6 +12,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,7 +31,8 @@ from dealsite.data.editing.verbs.fields import FieldVerb
 from dealsite.data.editing.verbs.prices import PriceRule, SetPrice, SetWasPrice
 from dealsite.data.editing.verbs.verb import Entry, Verb
 from dealsite.data.entities.attributes import YEARS
-from dealsite.data.entities.deals import MAX_STOCK, VOUCHER_CODE_CHARACTERS
+from dealsite.data.entities.deals import ALT_CHARACTERS, MAX_STOCK, VOUCHER_CODE_CHARACTERS
+from dealsite.data.entities.drafts import LAST_VERSION
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso
 from dealsite.search.deal_lists import question_of
@@ -39,6 +41,7 @@ from dealsite.templatetags.design import money
 from dealsite.worker.bulk import AT_ONCE
 
 NO_RRP = "none"
+WORDS_SHOWN = 100
 PRICE_RULES = (
     ("=", gettext_lazy("Set to")),
     ("-%", gettext_lazy("Lower by percent")),
@@ -118,6 +121,22 @@ FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; 
     "stock": {
         "to_stock": forms.IntegerField(label=gettext_lazy("New stock"), min_value=0, max_value=MAX_STOCK)
     },
+    "version": {
+        "to_version": forms.IntegerField(label=gettext_lazy("Version"), min_value=1, max_value=LAST_VERSION),
+        "then_end": forms.BooleanField(label=gettext_lazy("Also its end"), required=False),
+        "then_stock": forms.BooleanField(
+            label=gettext_lazy("Also its pieces in stock, whatever was sold since"), required=False
+        ),
+    },
+    "alt": {
+        "to_alt": CleanTextField(
+            label=gettext_lazy("Alt text"),
+            max_length=ALT_CHARACTERS,
+            error_messages={"required": gettext_lazy("Describe the picture for those who cannot see it.")},
+        )
+    },
+    "link": {"to_link": forms.CharField(label=gettext_lazy("Link"))},
+    "changes": {"to_changes": forms.IntegerField(label=gettext_lazy("Version"), max_value=LAST_VERSION)},
     "voucher": {
         "to_voucher": CleanTextField(
             label=gettext_lazy("New code"),
@@ -170,6 +189,7 @@ class ChangeForm(forms.Form):
             "to_category": content.category,
             "to_stock": content.stock,
             "to_voucher": content.voucher_code,
+            "to_alt": content.picture.alt if content.picture else "",
         }
 
     def clean(self) -> dict[str, Any]:
@@ -193,6 +213,8 @@ class ChangeForm(forms.Form):
         elif "number" in self.fields:
             is_percent, keeps_was = value.endswith("%"), cleaned.get("keeps_was", False)
             value = PriceRule(value[0], cleaned["number"], is_percent, cleaned["ends_in_99"], keeps_was)
+        elif self.first == "to_version":
+            value = " ".join([str(value), *(name for name in ("end", "stock") if cleaned[f"then_{name}"])])
         return BulkChange(
             self.kind, self.verb.name, iso(value) if isinstance(value, datetime) else str(value)
         )
@@ -239,10 +261,12 @@ def value_in_words(verb: Verb[Any], value: str) -> str:
             return brand_names.names([value])[value] if value else _("none")
         case ("page",):
             return page_names().get(value, value)
+        case ("version",):
+            return value.partition(" ")[0]
         case ("stock",):
             number = value.partition(" ")[0]  # after which its version may stand
             return number_format(int(number)) if number else _("not counted")
-    return value or _("none")
+    return Truncator(value).chars(WORDS_SHOWN) or _("none")
 
 
 @dataclass(frozen=True)

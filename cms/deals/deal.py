@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy
 from cms.deals.pending_edits import (
     active,
     address_of,
-    audit_context_of,
     keep_form,
     opened_form,
     set_against,
@@ -26,6 +25,7 @@ from cms.deals.pending_edits import (
 )
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list, position_of
+from cms.shared import undo
 from cms.shared.field_merge import rebase
 from cms.shared.forms import DealForm, typed
 from cms.shared.requests import EditorRequest, editor_form
@@ -36,7 +36,7 @@ from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
-from dealsite.data.editing import pending_edits
+from dealsite.data.editing import bulk_progress, pending_edits
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.table.errors import Invalid, Unavailable, VersionConflict
 from dealsite.data.table.parallel import together
@@ -128,10 +128,11 @@ def _change(request: EditorRequest, form: DealForm, stored: Deal) -> HttpRespons
         raise editing.StockChanged(stored.stock)
     if brand is None:
         brand = create_brand(form, by=by, now=now)
-    version, context = form.version, audit_context_of(form)
-    editing.edit(stored, content, version=version, brand=brand, by=by, now=now, audit_context=context)
-    messages.success(request, _("The deal is saved."))
-    return after_saving(request, reverse("cms_deal", args=[stored.id]))
+    writes = [pending_edits.publish_write(kept)] if kept and stands_on(form, kept) else []
+    _saved, job_id = bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now, writes=writes)
+    address = reverse("cms_deal", args=[stored.id])
+    undo.offer_for(request, _("The deal is saved."), job_id, address)
+    return after_saving(request, address)
 
 
 def _keep(

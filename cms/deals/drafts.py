@@ -129,9 +129,11 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         if not is_mine(stored, form, content):
             return _conflict(request, form, stored, content)
     if live_at is None:
-        if stored.content != content:
-            drafts.save(stored, content, version=stored.version, brand=brand, by=by, now=now)
-        messages.success(request, _("The draft is saved."))
+        if stored.content == content:
+            messages.success(request, _("The draft is saved."))
+        else:
+            _saved, job_id = bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now)
+            undo.offer_for(request, _("The draft is saved."), job_id, request.path)
         return after_saving(request, reverse("cms_draft", args=[draft_id]))
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
@@ -139,11 +141,11 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         BulkChange("draft", "publish") if live_at <= now else BulkChange("draft", "schedule", iso(live_at))
     )
     entry, prefetched = replace(stored, content=content), Prefetched({content.brand: brand})
-    done = bulk_progress.DoneAlone(change, entry, by=by, now=now)
+    done = bulk_progress.DoneAlone(change, title=content.title, by=by, now=now, entry_id=entry.id)
     change.verb.carry_out(
         entry, Doing(change.value, prefetched, done.note, by, now, announce=form.cleaned_data["announce"])
     )
-    undo.offer(request, _said(live_at, now), reverse("cms_undo_bulk", args=[done.job.id]), next=request.path)
+    undo.offer_for(request, _said(live_at, now), done.job.id, request.path)
     return after_saving(request, reverse("cms_deal", args=[done.row.after]))
 
 

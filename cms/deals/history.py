@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,18 +12,16 @@ from django.utils.translation import gettext as _
 
 from cms.lists.deal_list import query
 from cms.people.audit import row
-from cms.shared import undo
 from cms.shared.forms import FIELD_LABELS, SELLERS
-from cms.shared.requests import EditorRequest, editor_action, editor_page
-from dealsite.data.catalogue import brands, deals, drafts
+from cms.shared.requests import EditorRequest, editor_page
+from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
-from dealsite.data.catalogue.deal import editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import audit, trash, versions
 from dealsite.data.editing.versions import Version
-from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid
 from dealsite.text.digits import number_in
 
@@ -127,14 +123,11 @@ def compare_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     return _compare(request, _target("draft", draft_id))
 
 
-def _compare(
-    request: EditorRequest, target: HistoryTarget, *, asked: int = 0, refused: str = "", status: int = 200
-) -> HttpResponse:
-    """The page of two versions, `a` and `b`; `asked` is one that could not be restored, and `refused` why."""
-    if not asked and not {"a", "b"} & request.GET.keys():
+def _compare(request: EditorRequest, target: HistoryTarget) -> HttpResponse:
+    """The page of two versions, `a` and `b`."""
+    if not {"a", "b"} & request.GET.keys():
         return redirect(target.address)
-    numbers = {asked or _number(request.GET.get("a", ""))}
-    numbers.add((target.now.number if target.now else 0) if asked else _number(request.GET.get("b", "")))
+    numbers = {_number(request.GET.get(name, "")) for name in ("a", "b")}
     found = versions.get_many(target.history_id, numbers)
     if target.now:
         found[target.now.number] = target.now
@@ -149,7 +142,6 @@ def _compare(
         "changed": [field for field in fields if field.is_changed],
         "same": [field for field in fields if not field.is_changed],
         "may_restore": [found[n] for n in sorted(numbers) if target.thing and found[n] is not target.now],
-        "refused": refused,
         "end_passed": {one.number for one in (older, newer) if _end_has_passed(one, target)},
         "trail": [
             *_trail(target, "")[:-1],
@@ -157,7 +149,7 @@ def _compare(
             ("", _("Versions %(older)s and %(newer)s") % {"older": older.number, "newer": newer.number}),
         ],
     }
-    return render(request, "cms/deals/compare_versions.html", context, status=status)
+    return render(request, "cms/deals/compare_versions.html", context)
 
 
 def _end_has_passed(version: Version, target: HistoryTarget) -> bool:
@@ -165,47 +157,6 @@ def _end_has_passed(version: Version, target: HistoryTarget) -> bool:
     ends = version.content.expires_at
     is_kept = target.now is not None and target.now.content.expires_at == ends
     return ends is not None and ends <= timezone.now() and not is_kept
-
-
-@editor_action
-def restore_version(request: EditorRequest, kind: str, thing_id: str, number: int) -> HttpResponse:
-    """Make a deal or draft what it was; a deal gets stock and end of then where the form asks for them."""
-    target = _target(kind, thing_id)
-    thing, by, now = target.thing, request.user.username, timezone.now()
-    if thing is None:
-        messages.error(request, _("This is in the trash, or published. It cannot become an earlier version."))
-        return redirect(target.address)
-    to = versions.get(target.history_id, number)
-    seen = _number(request.POST.get("version", ""))
-    asks = {name: "on" for name in ("stock", "end") if name in request.POST}
-    try:
-        if isinstance(thing, Deal):
-            options = {"stock": "stock" in asks, "end": "end" in asks}
-            back: Deal | Draft = editing.revert(thing, to, version=seen, **options, by=by, now=now)
-        else:
-            back = _restore_draft(thing, to, seen, by=by, now=now)
-    except VersionConflict:
-        text = _("Somebody changed this since you opened it, so nothing was restored. This is how it is now.")
-        messages.warning(request, text)
-        return redirect(target.address)
-    except (Invalid, Conflict) as error:
-        status = 422 if isinstance(error, Invalid) else 409
-        return _compare(request, target, asked=number, refused=str(error), status=status)
-    if back.version == thing.version:
-        text = _("Nothing was to be changed: it is as it was in version %(n)s.") % {"n": number}
-        messages.info(request, text)
-    else:
-        text = _("Version %(n)s is restored.") % {"n": number}
-        address = reverse(f"cms_restore_{kind}_version", args=[thing_id, thing.version])
-        undo.offer(request, text, address, version=back.version, **asks)
-    return redirect(target.page)
-
-
-def _restore_draft(draft: Draft, to: Version, seen: int, *, by: str, now: Any) -> Draft:
-    if seen == draft.version and to.content == draft.content:
-        return draft
-    brand = brands.get(to.content.brand) if to.content.brand else None
-    return drafts.save(draft, to.content, version=seen, brand=brand, by=by, now=now)
 
 
 def _number(text: str) -> int:

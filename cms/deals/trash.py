@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import fresh, role
-from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import trash
 from dealsite.data.editing.trash import TrashEntry
+from dealsite.data.editing.verbs.publish import not_featured_again
 from dealsite.data.table.errors import Conflict
 from dealsite.web.pages import action
 from dealsite.worker.list_export import every, exported
@@ -70,12 +70,7 @@ def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("cms_trash")
     text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
-    if back.was_featured_on:
-        names = page_names()
-        pages = ", ".join(names[page] for page in back.was_featured_on if page in names)
-        where = _("It was featured on: %(pages)s. Feature it there again if it is to be.")
-        text = f"{text} {where % {'pages': pages}}"
-    messages.success(request, text)
+    messages.success(request, f"{text} {not_featured_again(back.was_featured_on)}".rstrip())
     return redirect(PAGE_OF[back.kind], back.id)
 
 

@@ -19,13 +19,14 @@ from cms.lists.deal_list import id_in
 from cms.shared import undo
 from cms.shared.fields import typed_time, version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
-from dealsite.data.catalogue import featured, featured_plans, featured_versions
+from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.catalogue.featured import MAX_CARDS, FeaturedPage
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
-from dealsite.data.editing.audit import NO_CONTEXT
+from dealsite.data.editing.bulk import BulkChange
+from dealsite.data.editing.bulk_progress import DoneAlone
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_id
 from dealsite.worker.list_export import exported
@@ -119,12 +120,17 @@ def _save(
     again = partial(show, request, version=seen, plan=plan)
     if len(found) < len(work.ids):
         return again(page, work, found, status=409)
-    saved = page
+    saved, job_id = page, ""
     try:
         if page.ids != work.ids or plan:  # else a second click finds what the first has saved
             deals = [found[deal_id] for deal_id in work.ids]
-            context = featured_plans.set_now(plan, now=now) if plan else NO_CONTEXT
+            change, writes = BulkChange("page", "arrange", page.id), []
+            if plan:
+                writes = featured_plans.set_now_writes(plan, now=now)
+            done = DoneAlone(change, title=page.title, by=by, now=now, writes=writes)
+            context = done.note(str(seen), str(seen + 1))
             saved = featured.set_featured(page, deals, version=seen, by=by, now=now, audit_context=context)
+            job_id = done.job.id
     except VersionConflict as conflict:
         current = conflict.current or page
         return again(current, work, found, version=None, conflict=True, status=409)
@@ -133,44 +139,12 @@ def _save(
         return again(page, work, found, status=409)
     except Invalid as error:
         return again(page, work, found, trouble=str(error), status=422)
-    _say_saved(request, page, saved)
-    return redirect("cms_featured_page", page.id)
-
-
-def _say_saved(request: EditorRequest, before: FeaturedPage, saved: FeaturedPage) -> None:
-    """Say that a list is saved, with a button that brings the one of before back, if there was any."""
-    said = _("%(page)s: the featured deals are saved.") % {"page": saved.title}
-    if not before.version or saved.version == before.version:
-        messages.success(request, said)
-        return
-    address = reverse("cms_restore_featured", args=[saved.id])
-    undo.offer(request, said, address, kept=str(before.version), version=str(saved.version))
-
-
-@editor_action
-def restore_featured(request: EditorRequest, page_id: str) -> HttpResponse:
-    """Undo: set an earlier list again, on top of the version that the editor saw; deals that are gone are left out."""
-    check_page(page_id)
-    seen = version_in(request.POST.get("version", ""))
-    earlier = featured_versions.get(page_id, version_in(request.POST.get("kept", "")))
-    page, found = featured.load(page_id, earlier.ids)
-    deals = [found[deal_id] for deal_id in earlier.ids if deal_id in found]
-    by, now = request.user.username, timezone.now()
-    try:
-        if page.ids == [deal.id for deal in deals]:  # a second click finds what the first has done
-            return redirect("cms_featured_page", page_id)
-        restored = featured.set_featured(page, deals, version=seen, by=by, now=now)
-    except (VersionConflict, NotFound):
-        page, found = featured.load(page_id, earlier.ids)
-        work = Arrangement(earlier.ids, {deal.id: deal.title for deal in earlier.deals})
-        return show(request, page, work, found, conflict=True, status=409)
-    gone = [deal.title for deal in earlier.deals if deal.id not in found]
-    said = _("%(page)s: the earlier list is back.") % {"page": page.title}
-    if gone:
-        said += " " + _("Left out, since they are deleted: %(titles)s") % {"titles": ", ".join(gone)}
-    address = reverse("cms_restore_featured", args=[page_id])
-    undo.offer(request, said, address, kept=str(page.version), version=str(restored.version))
-    return redirect("cms_featured_page", page_id)
+    said, here = _("%(page)s: the featured deals are saved."), reverse("cms_featured_page", args=[page.id])
+    if page.version and saved.version > page.version:
+        undo.offer_for(request, said % {"page": saved.title}, job_id, here)
+    else:
+        messages.success(request, said % {"page": saved.title})
+    return redirect(here)
 
 
 def _plan(

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.conf import settings
-from django.http import HttpResponse, QueryDict
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,10 +21,11 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.search import page_number
 from cms.shared.forms import FIELD_LABELS
-from cms.shared.requests import EditorRequest, editor_page
+from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
 from dealsite.data.catalogue import content
 from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.editing import links
 from dealsite.data.editing.links import LinkCheck
 from dealsite.data.jobs import task_counts
 from dealsite.data.table.errors import BadCursor, NotFound
@@ -297,3 +299,15 @@ def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
         "before": f"?page={number - 1}" if number > 1 else "",
     }
     return render(request, "cms/lists/attention.html", page)
+
+
+@editor_action
+def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """Have the worker look at a deal's link now."""
+    linked = links.get(deal_id)
+    if settings.DEALSITE_CHECK_LINKS:
+        links.check_again(linked.deal_id, now=timezone.now())
+        messages.info(request, _("The link is being checked. Look again in a moment."))
+    else:
+        messages.error(request, _("Links are not checked here: the setting DEALSITE_CHECK_LINKS is off."))
+    return HttpResponseRedirect(next_address(request))

@@ -13,7 +13,6 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -24,18 +23,18 @@ from cms.lists.list_address import columns_of, list_query
 from cms.shared import undo
 from cms.shared.edit_form import Difference
 from cms.shared.field_merge import base_of, merge
-from cms.shared.fields import LocalTimeField, PriceField, stored_time, typed_time
+from cms.shared.fields import LocalTimeField, PriceField
 from cms.shared.forms import show_zone, typed_deal
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.content import DealContent, text_problems
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.editing import bulk_progress
+from dealsite.data.editing.verbs.verb import Entry
 from dealsite.data.table.errors import Busy, Invalid, VersionConflict
-from dealsite.data.table.ids import iso
 
 FIELDS = ("price", "was_price", "expires_at")
 TRIES = 5
@@ -79,7 +78,7 @@ def draft_terms(request: EditorRequest, draft_id: str) -> HttpResponse:
     return _terms(request, lambda: drafts.get(draft_id))
 
 
-def _terms(request: EditorRequest, read: Callable[[], Deal | Draft]) -> HttpResponse:
+def _terms(request: EditorRequest, read: Callable[[], Entry]) -> HttpResponse:
     stored = read()
     if isinstance(stored, Draft) and stored.published_as:
         return redirect("cms_deal_terms", stored.published_as)
@@ -102,7 +101,7 @@ def typed_terms(content: DealContent) -> dict[str, str]:
     return {name: typed[name] for name in FIELDS}
 
 
-def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
+def _change(request: EditorRequest, stored: Entry) -> HttpResponse:
     work = _sent(request.POST, stored)
     form, now = work.form, timezone.now()
     if work.conflicts:
@@ -114,16 +113,18 @@ def _change(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
         messages.info(request, _("Nothing was to be changed."))
         return _done(request, stored)
     try:
-        changed = _save(stored, content, by=request.user.username, now=now)
+        changed, job_id = _save(stored, content, by=request.user.username, now=now)
     except Invalid as error:
         for name, sentence in error.fields.items():
             form.add_error(name if name in FIELDS else None, sentence)
         return _form_page(request, stored, work, status=422)
-    _offer_undo(request, stored, changed)
+    title = changed.content.title or _("Without a title")
+    said = _("“%(title)s” is changed.") % {"title": title}
+    undo.offer_for(request, said, job_id, back_to_list(request))
     return _done(request, changed)
 
 
-def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
+def _sent(data: QueryDict, stored: Entry) -> Work:
     """Return what was sent, with the stored text where nothing was changed or "theirs" was chosen."""
     current = typed_terms(stored.content)
     seen = {name: data.get(f"seen_{name}", current[name])[:100] for name in FIELDS}
@@ -131,7 +132,6 @@ def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
     choices = {name: data.get(f"choice_{name}", "") for name in FIELDS}
     merged = merge(base_of(seen), mine, current, choices)
     form = _form(stored, data=merged.result)
-    _keep_moment(form, data.get("moment", ""), merged.result["expires_at"])
     conflicts = {
         name: Difference(name, str(form[name].label), one.theirs, one.mine, one.choice, form[name])
         for name, one in merged.conflicts.items()
@@ -139,7 +139,7 @@ def _sent(data: QueryDict, stored: Deal | Draft) -> Work:
     return Work(form, current if conflicts else seen, conflicts)
 
 
-def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
+def _form(stored: Entry, **arguments: Any) -> TermsForm:
     form = TermsForm(auto_id=f"%s-{stored.id}", **arguments)
     show_zone(form)
     form.fields["price"].required = isinstance(stored, Deal) and not stored.content.condition
@@ -149,66 +149,35 @@ def _form(stored: Deal | Draft, **arguments: Any) -> TermsForm:
     return form
 
 
-def _keep_moment(form: TermsForm, text: str, typed: str) -> None:
-    """Take a typed time for the very moment that is given with it: what is undone comes back exactly."""
-    expires_at, moment = form.fields["expires_at"], stored_time(text)
-    try:
-        is_meant = moment is not None and typed_time(moment) == typed
-    except OverflowError:  # at the end of the calendar
-        return
-    if is_meant and isinstance(expires_at, LocalTimeField):
-        expires_at.stored = moment
+def _save(stored: Entry, content: DealContent, *, by: str, now: datetime) -> tuple[Entry, str]:
+    brand = Brand(stored.card.brand, stored.card.brand_name) if content.brand else None
+    if isinstance(stored, Draft):  # less than publishing asks for, but no was-price below the price
+        found = text_problems(content)
+        if content.price is not None and (said := problems(content, live_at=now).get("was_price")):
+            found.setdefault("was_price", said)
+        if found:
+            raise Invalid(**found)
+    return bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now)
 
 
-def _save(stored: Deal | Draft, content: DealContent, *, by: str, now: datetime) -> Deal | Draft:
-    brand, version = Brand(stored.card.brand, stored.card.brand_name), stored.version
-    if isinstance(stored, Deal):
-        return editing.edit(stored, content, version=version, brand=brand, by=by, now=now)
-    # Less than publishing asks for, but no was-price below the price.
-    found = text_problems(content)
-    if None not in (content.price, content.was_price) and content.was_price <= content.price:  # type: ignore[operator]
-        sentence = _("The amount to compare with must be above the price. Leave it empty if there is none.")
-        found.setdefault("was_price", sentence)
-    if found:
-        raise Invalid(**found)
-    own = brand if content.brand else None
-    return drafts.save(stored, content, version=version, brand=own, by=by, now=now)
-
-
-def _offer_undo(request: EditorRequest, before: Deal | Draft, after: Deal | Draft) -> None:
-    """Say what was done, with a button that sets the fields back, unless somebody changes them again by then."""
-    fields = typed_terms(before.content)
-    fields |= {f"seen_{name}": text for name, text in typed_terms(after.content).items()}
-    fields["moment"] = iso(before.content.expires_at) if before.content.expires_at else ""
-    fields["back"] = list_query(request.POST.get("back", ""))
-    title = after.content.title or _("Without a title")
-    undo.offer(request, _("“%(title)s” is changed.") % {"title": title}, _address(after), **fields)
-
-
-def _address(stored: Deal | Draft) -> str:
-    return reverse("cms_deal_terms" if isinstance(stored, Deal) else "cms_draft_terms", args=[stored.id])
-
-
-def _done(request: EditorRequest, stored: Deal | Draft) -> HttpResponse:
+def _done(request: EditorRequest, stored: Entry) -> HttpResponse:
     """The row as it is now, or for a page without script the list."""
     return _row(request, stored, is_answer=True) if request.htmx else redirect(back_to_list(request))
 
 
-def _row(request: EditorRequest, stored: Deal | Draft, *, is_answer: bool = False) -> HttpResponse:
+def _row(request: EditorRequest, stored: Entry, *, is_answer: bool = False) -> HttpResponse:
     row = _context(request, stored) | {"focused": True, "is_answer": is_answer}
     return render(request, "cms/lists/_deal_row_alone.html", row)
 
 
-def _form_page(
-    request: EditorRequest, stored: Deal | Draft, work: Work, *, status: int = 200
-) -> HttpResponse:
+def _form_page(request: EditorRequest, stored: Entry, work: Work, *, status: int = 200) -> HttpResponse:
     first = next((n for n in FIELDS if n in work.conflicts or n in work.form.errors), FIELDS[0])
     work.form.fields[first].widget.attrs["autofocus"] = True
     template = "cms/lists/_price_and_expiry_row.html" if request.htmx else "cms/lists/price_and_expiry.html"
     return render(request, template, _context(request, stored) | {"work": work}, status=status)
 
 
-def _context(request: EditorRequest, stored: Deal | Draft) -> dict[str, Any]:
+def _context(request: EditorRequest, stored: Entry) -> dict[str, Any]:
     (row,) = deal_rows([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))

@@ -18,8 +18,9 @@ from django.views.decorators.http import require_safe
 from cms.people.log_pages import PLAIN, LogForm, asked_by, log_context
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data.editing import audit
+from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.audit import Entry
+from dealsite.data.editing.bulk_progress import OF_JOB
 from dealsite.data.entities.work import SITE
 from dealsite.data.table.errors import Invalid
 from dealsite.text import stored_words
@@ -66,13 +67,18 @@ class AuditChange:
 
 @dataclass(frozen=True)
 class AuditRow:
-    """An entry as its list shows it; `address` leads to the thing, where it has a page."""
+    """An entry as its list shows it; `address` leads to the thing, where it has a page.
+
+    `job`: the id of the job that it is part of, as long as that can be undone; `note`: what else is to be said.
+    """
 
     entry: Entry
     kind: str
     by: str
     address: str
     changes: list[AuditChange]
+    note: str
+    job: str
 
 
 class FilterForm(LogForm):
@@ -149,4 +155,7 @@ def row(entry: Entry) -> AuditRow:
     page = PAGES.get(entry.kind, "")
     address = reverse(page, args=[entry.subject]) if page and "deleted" not in entry.what else ""
     by = _("the site itself") if entry.by == SITE else entry.by
-    return AuditRow(entry, str(KINDS.get(entry.kind, entry.kind)), by, address, changes)
+    job = entry.note.removeprefix(OF_JOB) if entry.note.startswith(OF_JOB) else ""
+    is_recent = timezone.now() < entry.at + bulk.KEPT
+    kind, note = str(KINDS.get(entry.kind, entry.kind)), "" if job else entry.note
+    return AuditRow(entry, kind, by, address, changes, note, job if is_recent else "")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
@@ -27,6 +28,11 @@ def offer(request: HttpRequest, text: str, address: str, label: str = "", **fiel
     way_back = {"address": address, "label": label or _("Undo"), "fields": values}
     note = Truncator(text).chars(MOST_CHARACTERS)
     messages.success(request, note, extra_tags=TAG + json.dumps(way_back))
+
+
+def offer_for(request: HttpRequest, text: str, job_id: str, then: str) -> None:
+    """The same for what a verb did, by its job; `then` is where its undo leads."""
+    offer(request, text, reverse("cms_undo_bulk", args=[job_id]), next=then)
 
 
 def from_tags(tags: str) -> UndoAction | None:

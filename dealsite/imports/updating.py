@@ -11,9 +11,10 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import CONTENT_FIELDS, in_words, problems, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import bulk_progress
+from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult
-from dealsite.data.editing.verbs import verb
-from dealsite.data.editing.verbs.verb import Prefetched
+from dealsite.data.editing.verbs.edit import Import
+from dealsite.data.editing.verbs.verb import Doing, Prefetched
 from dealsite.data.entities.attributes import money
 from dealsite.data.entities.batches import CHANGED, PRICES
 from dealsite.data.entities.deals import CODE, SHOP
@@ -121,10 +122,11 @@ class Updating:
             return False
         if there.updated_at > self.asked_at and there.updated_by != self.by:
             raise Conflict(_("%(name)s changed it meanwhile.") % {"name": there.updated_by})
-        stock = changed.content.stock if changed.content.stock != there.content.stock else None
-        before, after = str(there.version), str(there.version + 1)
-        result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)
-        context = bulk_progress.imported_context(self.job, self.import_id, result)
+
+        def note(before: str, after: str, stock: int | None) -> AuditContext:
+            result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)
+            return bulk_progress.imported_context(self.job, self.import_id, result)
+
         needed = Prefetched({brand.slug: brand} if brand else {})
-        verb.save(there, changed.content, needed, context, self.by, self.moment())
+        Import().make(there, changed.content, Doing("", needed, note, self.by, self.moment()))
         return True

@@ -269,7 +269,7 @@ class _Batch:
             nonlocal entry
             entry = self.prepare([target]).get(target.id)
 
-        values: dict[str, str] = {}
+        is_now = wanted = ""
         self.noted = []
         reason: str | None
         try:
@@ -281,9 +281,9 @@ class _Batch:
         except (Conflict, Invalid, NotFound) as error:
             reason = str(error)
             if isinstance(error, ChangedMeanwhile):
-                values = {"before": error.is_now, "after": error.wanted}
+                is_now, wanted = error.is_now, error.wanted
         if reason:
-            return self._result(target, entry, REFUSED, reason=reason, **values)
+            return self._result(target, entry, REFUSED, before=is_now, after=wanted, reason=reason)
         self.was_done = reason is None
         self.changed += self.noted if self.is_at_once else []
         self.progress = replace(self.progress, changed=self.progress.changed + 1)
@@ -292,8 +292,8 @@ class _Batch:
     def doing(self, target: BulkTarget, entry: Entry | None) -> Doing:
         """Return what the verb is told of one."""
 
-        def note(before: str, after: str) -> AuditContext:
-            row = self._result(target, entry, CHANGED, before=before, after=after)
+        def note(before: str, after: str, stock: int | None = None) -> AuditContext:
+            row = self._result(target, entry, CHANGED, before=before, after=after, stock=stock)
             self.noted = [row]
             if self.is_alone:
                 return bulk_progress.context_alone(self.job, row, self.writes)
@@ -310,9 +310,10 @@ class _Batch:
         before: str = "",
         after: str = "",
         reason: str = "",
+        stock: int | None = None,
     ) -> BulkResult:
         title = target.title or (entry.content.title if entry else "")
-        return BulkResult(target.id, title, outcome, before, after, reason, chunk=self.number + 1)
+        return BulkResult(target.id, title, outcome, before, after, reason, self.number + 1, stock)
 
     def _note_now_and_then(self) -> None:
         if monotonic() - self.noted_at >= NOTE_SECONDS:

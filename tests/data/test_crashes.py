@@ -14,9 +14,11 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import pending_edits, trash, versions
 from dealsite.data.editing.audit import AuditContext
+from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
+from dealsite.worker.bulk import change_at_once
 from tests.builders import (
     DAY,
     EDITOR,
@@ -270,9 +272,8 @@ def seed_an_expired_deal() -> None:
 
 
 def go_back() -> None:
-    deal = deals.get(DEAL)
-    to = versions.get(DEAL, 1)
-    editing.revert(deal, to, version=deal.version, stock=False, end=True, by=EDITOR, now=NOW)
+    change = BulkChange("deal", "restore-version", "1 end")
+    change_at_once(change, [DEAL], job_id=make_id(NOW, 1), by=EDITOR, asked_at=NOW, now=NOW)
 
 
 def went_back() -> bool:

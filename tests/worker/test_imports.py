@@ -762,11 +762,11 @@ def test_an_undo_leaves_what_was_changed_since_and_comes_once():
     changed = deals.get(made[0].id)
     editing.edit(
         changed,
-        replace(changed.content, title="Other"),
+        replace(changed.content, price=Decimal("19.00")),
         version=2,
         brand=brands.get("nordlicht"),
         by="jonas",
-        now=LATER,
+        now=LATER + timedelta(hours=1),
     )
     deleting.delete(deals.get(made[1].id), by="jonas", now=LATER)
     done = undo(one, ask=measured(imports.undo))

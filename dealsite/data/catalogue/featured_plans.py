@@ -168,9 +168,9 @@ def cancel(plan: FeaturedPlan, *, by: str, now: datetime) -> FeaturedPlan:
     return _change(plan, replace(plan, state=CANCELLED), "cancelled a planned list", [], by=by, now=now)
 
 
-def set_now(plan: FeaturedPlan, *, now: datetime) -> AuditContext:
-    """Return what marks a plan as set by hand before its time, for the transaction that sets its list."""
-    return AuditContext("as planned", (_put(plan, replace(plan, state=SET), now), *_end_job(plan)))
+def set_now_writes(plan: FeaturedPlan, *, now: datetime) -> list[Write]:
+    """Return the writes that mark a plan as set by hand before its time, for the transaction that sets its list."""
+    return [_put(plan, replace(plan, state=SET), now), *_end_job(plan)]
 
 
 @access_pattern("set a planned list, or put it aside", "2 gets + 1 batch get + 1 transaction")

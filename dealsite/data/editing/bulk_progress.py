@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import TypeVar
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.brands import BrandChanged
+from dealsite.data.catalogue.brands import Brand, BrandChanged
+from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal.editing import StockChanged
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkChange, BulkPayload, BulkResult, Chunk
-from dealsite.data.editing.verbs.verb import Entry
+from dealsite.data.editing.verbs.edit import Edit
+from dealsite.data.editing.verbs.verb import Doing, Entry, Prefetched
 from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, CHANGED, REFUSED
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs.jobs import BULK_CHANGE, Job
@@ -23,6 +26,7 @@ from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals
 
 PAGE_SIZE = 25
 TRIES = 5
+OF_JOB = "Job "  # before its id, in the audit log
 CONTENDED = "Others were changing it all the time."
 
 Outcome = TypeVar("Outcome")
@@ -105,31 +109,62 @@ def collect(job: Job, new: Chunk) -> None:
 def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
     """Return what goes along with the change of a deal: that it was made, by this job's worker, and the new count."""
     writes = (_result_put(job.id, row), _count(job, "changed", changed))
-    return AuditContext(note=f"Job {job.id}", writes=writes)
+    return AuditContext(note=f"{OF_JOB}{job.id}", writes=writes)
 
 
 def context_alone(job: Job, row: BulkResult, writes: Sequence[Write]) -> AuditContext:
     """Return what goes along with the change of the one deal of a job: the whole job, over already; and some writes."""
     order = bulk.of_job(job).order
     done = bulk.order_write(job.kind, order, job_id=job.id, due=job.created_at, state="done")
-    return AuditContext(writes=(done, _result_put(job.id, row), *writes))
+    return AuditContext(note=f"{OF_JOB}{job.id}", writes=(done, _result_put(job.id, row), *writes))
 
 
 class DoneAlone:
-    """A job that does a verb to one entry in hand: for a form, whose entry is what was typed, not what is stored.
+    """A job that does a verb to one thing in hand: for a form, which says what it is to be, and what is wrong with it.
 
-    The form says itself what stands against it; `row` is what became of it, and undone it is like all else.
+    `row` is what became of it, and undone it is like all else. `writes` join its transaction.
     """
 
-    def __init__(self, change: BulkChange, entry: Entry, *, by: str, now: datetime) -> None:
+    def __init__(
+        self,
+        change: BulkChange,
+        *,
+        title: str,
+        by: str,
+        now: datetime,
+        entry_id: str = "",
+        writes: Sequence[Write] = (),
+    ) -> None:
         payload = BulkPayload(change.kind, change.action, change.value, by, now, 1)
         self.job = Job(new_ulid(now), BULK_CHANGE, to_item(payload))
-        self.row = BulkResult(entry.id, entry.content.title, CHANGED, chunk=1)
+        self.row = BulkResult(entry_id or self.job.id, title, CHANGED, chunk=1)
+        self.writes = writes
 
-    def note(self, before: str, after: str) -> AuditContext:
+    def note(self, before: str, after: str, stock: int | None = None) -> AuditContext:
         """Return what goes along with the change, given the values before and after."""
-        self.row = replace(self.row, before=before, after=after)
-        return context_alone(self.job, self.row, ())
+        self.row = replace(self.row, before=before, after=after, stock=stock)
+        return context_alone(self.job, self.row, self.writes)
+
+
+@access_pattern("change a deal or draft as a form says", "1 transaction")
+def edit_alone(
+    entry: Entry,
+    content: DealContent,
+    *,
+    brand: Brand | None,
+    by: str,
+    now: datetime,
+    writes: Sequence[Write] = (),
+) -> tuple[Entry, str]:
+    """Give a deal or draft what was typed, in a way that can be undone; returns it, and the id of the job.
+
+    VersionConflict, StockChanged, Invalid.
+    """
+    change = BulkChange("deal" if isinstance(entry, Deal) else "draft", Edit.name)
+    title = content.title
+    done = DoneAlone(change, title=title, by=by, now=now, entry_id=entry.id, writes=writes)
+    known = Prefetched({content.brand: brand} if brand else {})
+    return Edit().make(entry, content, Doing("", known, done.note, by, now)), done.job.id
 
 
 def imported_context(job: Job, import_id: str, row: BulkResult) -> AuditContext:

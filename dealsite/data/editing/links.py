@@ -16,6 +16,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_lists
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import audit
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.deals import HERE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import from_item
@@ -168,7 +169,9 @@ def check_again(deal_id: str, *, now: datetime) -> None:
 
 
 @access_pattern("take an editor's word for a link", "1 transaction")
-def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
+def accept(
+    deal_id: str, *, link: str, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT
+) -> None:
     """Take an editor's word that a link is fine: for 30 days it is neither checked nor called broken.
 
     VersionConflict if the deal has another link by now, or is gone.
@@ -176,17 +179,19 @@ def accept(deal_id: str, *, link: str, by: str, now: datetime) -> None:
     kept = {"link": link, "accepted_until": iso(now + ACCEPTED)}
     same = (equals("link", link),)
     note = Update(key=keys.deal(deal_id), set={"link_check": kept}, when=same, otherwise=_other_link())
-    table.transact([note, _entry(deal_id, "called the link fine", link, by=by, now=now)])
+    entry = _entry(deal_id, "called the link fine", link, by=by, now=now)
+    table.transact([note, entry, *audit_context.writes])
 
 
-@access_pattern("take an editor's word for a link no longer", "1 get + 1 transaction")
-def take_back(deal_id: str, *, by: str, now: datetime) -> None:
-    """Take that back, and have the worker check the link at once. NotFound."""
-    linked = get(deal_id)
-    same = (equals("link", linked.link),)
+@access_pattern("take an editor's word for a link no longer", "1 transaction")
+def take_back(
+    deal_id: str, *, link: str, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT
+) -> None:
+    """Take that back, and have the worker check the link at once. VersionConflict as above."""
+    same = (equals("link", link),)
     forget = Update(key=keys.deal(deal_id), remove=("link_check",), when=same, otherwise=_other_link())
-    entry = _entry(deal_id, "had the link checked again", linked.link, by=by, now=now)
-    table.transact([forget, _job(deal_id, due=now, now=now), entry])
+    entry = _entry(deal_id, "had the link checked again", link, by=by, now=now)
+    table.transact([forget, _job(deal_id, due=now, now=now), entry, *audit_context.writes])
 
 
 def _other_link() -> VersionConflict:

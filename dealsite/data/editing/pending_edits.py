@@ -15,6 +15,7 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item, in_words, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit
+from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.conversion import reader
 from dealsite.data.entities.drafts import DEAL_CHANGES
 from dealsite.data.table.access_patterns import access_pattern
@@ -148,7 +149,9 @@ def keep(
 
 
 @access_pattern("discard the unpublished changes of a deal", "1 transaction")
-def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
+def discard(
+    changes: PendingEdits, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT
+) -> None:
     """Discard unpublished changes. VersionConflict, with `current`, if somebody went on with them."""
     update = Update(
         key=keys.changes(changes.history_id),
@@ -157,11 +160,14 @@ def discard(changes: PendingEdits, *, by: str, now: datetime) -> None:
         when=(*at_version(changes.version), missing("discarded_at")),
         otherwise=VersionConflict(),
     )
-    _write_noted(changes, update, "discarded unpublished changes", by=by, now=now)
+    entry = _entry(changes.deal_id, "discarded unpublished changes", by=by, now=now)
+    _write(changes, update, entry, *audit_context.writes)
 
 
 @access_pattern("restore discarded changes of a deal", "1 transaction")
-def restore(changes: PendingEdits, *, by: str, now: datetime) -> None:
+def restore(
+    changes: PendingEdits, *, by: str, now: datetime, audit_context: AuditContext = NO_CONTEXT
+) -> None:
     """Take back that changes were discarded. VersionConflict if others were kept since."""
     update = Update(
         key=keys.changes(changes.history_id),
@@ -170,7 +176,8 @@ def restore(changes: PendingEdits, *, by: str, now: datetime) -> None:
         when=(*at_version(changes.version), present("discarded_at")),
         otherwise=VersionConflict(),
     )
-    _write_noted(changes, update, "brought back unpublished changes", by=by, now=now)
+    entry = _entry(changes.deal_id, "brought back unpublished changes", by=by, now=now)
+    _write(changes, update, entry, *audit_context.writes)
 
 
 def publish_write(changes: PendingEdits) -> Delete:
@@ -233,9 +240,9 @@ def _item(changes: PendingEdits) -> Item:
     return DEAL_CHANGES.item(values)
 
 
-def _write_noted(changes: PendingEdits, update: Update, what: str, *, by: str, now: datetime) -> None:
+def _write(changes: PendingEdits, *writes: Write) -> None:
     try:
-        table.transact([update, _entry(changes.deal_id, what, by=by, now=now)])
+        table.transact(writes)
     except VersionConflict as conflict:
         item = table.get(keys.changes(changes.history_id))
         conflict.current = from_item(item) if item else None

@@ -90,6 +90,16 @@ def get(history_id: str, number: int) -> Version:
     return from_item(item)
 
 
+@access_pattern("a version of a deal or draft and the next one", "1 query")
+def around(history_id: str, number: int) -> tuple[Version, Version | None]:
+    """Return a version and the next one, None where that is what it is now; NotFound."""
+    (partition, low), (_, high) = keys.version(history_id, number), keys.version(history_id, LAST_VERSION)
+    found = [from_item(row) for row in table.query(partition, low=low, high=high, limit=2, consistent=True)]
+    if not found or found[0].number != number:
+        raise NotFound(gettext_lazy("This version is not kept (any more)."))
+    return found[0], found[1] if len(found) > 1 else None
+
+
 def deletions(history_id: str) -> list[Write]:
     """Return the writes that delete the versions of a deal or draft, or the first of them if they are many. 1 query."""
     rows = table.query(keys.version.partition(history_id), limit=ROOM, consistent=True)

@@ -4,7 +4,7 @@ from dealsite.data import keys
 from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, Shape, Time, Whole
 from dealsite.data.entities.deals import NAME_CHARACTERS, TITLE_CHARACTERS
 from dealsite.data.entities.entity import At, Entity
-from dealsite.data.entities.texts import Hash, Slug, Text, Ulid, Username
+from dealsite.data.entities.texts import LINK_CHARACTERS, Hash, Slug, Text, Ulid, Username
 from dealsite.data.entities.upgrades import without_empty_language
 from dealsite.data.table.convert import Item
 
@@ -154,7 +154,11 @@ IMPORT_LAYOUT = Entity(
     upgrades=(without_empty_language,),
 )
 
-BULK_VALUE = Text(least=0, most=300, about="an expiry, a slug, a page, a version, a place or a deal")
+BULK_VALUE = Text(
+    least=0,
+    most=LINK_CHARACTERS,
+    about="an expiry, a slug, a page, a version, a place, a deal, a link or words",
+)
 
 BULK_CHUNK = Entity(
     type="BulkChunk",

@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, drafts
@@ -12,8 +13,9 @@ from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import versions
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_deal, make_draft, make_id
-from tests.cms.conftest import inputs
-from tests.cms.deals.test_trash import said, undo_form
+from tests.cms.conftest import do, inputs, said, way_back
+
+RESTORE = "/cms/deals/do/restore-version/"
 
 
 def change(deal, *, by="oscar", now=NOW, **fields):
@@ -74,7 +76,6 @@ def test_two_versions_that_hold_the_same_say_so(editor):
 def test_versions_that_are_not_kept_are_404(editor, query):
     deal = change(make_deal(), title="New")
     assert editor.get(f"{history(deal)}compare/?{query}").status_code == 404
-    assert editor.post(f"{history(deal)}9/restore/", {"version": "2"}).status_code == 404
 
 
 def test_without_two_versions_the_history_is_shown_to_choose_from(editor):
@@ -87,7 +88,6 @@ def test_without_two_versions_the_history_is_shown_to_choose_from(editor):
 def test_what_no_id_is_has_no_history(editor, kind, thing_id):
     for page in ("", "compare/?a=1&b=1"):
         assert editor.get(f"/cms/{kind}s/{thing_id}/history/{page}").status_code == 404
-    assert editor.post(f"/cms/{kind}s/{thing_id}/history/1/restore/").status_code == 404
 
 
 def test_a_version_is_restored_and_that_is_undone(editor):
@@ -95,23 +95,21 @@ def test_a_version_is_restored_and_that_is_undone(editor):
     edited = change(deal, title="New", stock=5, expires_at=NOW + 2 * DAY)
     page = editor.get(f"{history(deal)}compare/?a=1&b=2")
     sent = inputs(page)
-    assert {"version": "2", "end": "on"}.items() <= sent.items() or "end" in sent
-    assert "stock" not in sent
-    response = editor.post(f"{history(deal)}1/restore/", sent, follow=True)
-    assert "Version 1 is restored." in said(response)
+    assert (sent["version"], sent["then_end"], sent.get("then_stock")) == ("2", "", None)
+    response = editor.post(RESTORE, sent | {"then_end": "on"})
+    assert said(response) == "“New” is as it was in version 1."
+    assert response["Location"] == history(deal)
     assert deals.get(deal.id).content == replace(deal.content, stock=5)
-    action, fields = undo_form(response)
-    editor.post(action, fields)
+    editor.post(way_back(response).address, way_back(response).fields)
     assert deals.get(deal.id).content == edited.content
 
 
 def test_stock_comes_back_where_it_is_asked_for_and_with_undo_goes_again(editor):
     deal = make_deal(stock=3)
     edited = change(deal, stock=5)
-    response = editor.post(f"{history(deal)}1/restore/", {"version": "2", "stock": "on"}, follow=True)
+    response = do(editor, "restore-version", deal, version="2", to_version="1", then_stock="on")
     assert deals.get(deal.id).content == deal.content
-    action, fields = undo_form(response)
-    editor.post(action, fields)
+    editor.post(way_back(response).address, way_back(response).fields)
     assert deals.get(deal.id).content == edited.content
 
 
@@ -119,30 +117,28 @@ def test_an_end_that_has_passed_is_refused_with_what_to_do(editor):
     deal = make_deal(live_at=NOW - 9 * DAY, expires_at=NOW - DAY)
     change(deal, expires_at=None, title="New")
     page = editor.get(f"{history(deal)}compare/?a=1&b=2")
-    assert "end" not in inputs(page)
+    assert "then_end" not in inputs(page)
     assert "This end has passed" in text(page)
-    response = editor.post(f"{history(deal)}1/restore/", {"version": "2", "end": "on"})
-    assert response.status_code == 422
-    assert "Keep the end that it has now." in text(response)
+    response = editor.post(RESTORE, inputs(page) | {"then_end": "on"})
+    assert "Keep the end that it has now." in said(response)
     assert deals.get(deal.id).version == 2
-    editor.post(f"{history(deal)}1/restore/", {"version": "2"})
+    editor.post(RESTORE, inputs(page))
     assert deals.get(deal.id).content == replace(deal.content, expires_at=None)
 
 
 def test_a_version_is_not_restored_over_what_somebody_else_has_changed_since(editor):
-    deal = change(make_deal(), title="New")
+    deal = change(make_deal(now=NOW - DAY), title="New")
     sent = inputs(editor.get(f"{history(deal)}compare/?a=1&b=2"))
     change(deal, title="Newer")
-    response = editor.post(f"{history(deal)}1/restore/", sent, follow=True)
-    assert "nothing was restored" in said(response)
+    assert said(editor.post(RESTORE, sent)) == "oscar changed it meanwhile."
     assert deals.get(deal.id).content.title == "Newer"
 
 
 def test_restoring_twice_changes_nothing_the_second_time(editor):
-    deal = change(make_deal(), title="New")
-    editor.post(f"{history(deal)}1/restore/", {"version": "2", "end": "on"})
-    response = editor.post(f"{history(deal)}1/restore/", {"version": "3", "end": "on"}, follow=True)
-    assert "Nothing was to be changed" in said(response)
+    deal = change(make_deal(now=NOW - DAY), title="New")
+    do(editor, "restore-version", deal, to_version="1")
+    again = do(editor, "restore-version", deal, to_version="1", asked_at=(NOW - HOUR).isoformat())
+    assert said(again) == "It is as it was in this version already."
     assert deals.get(deal.id).version == 3
 
 
@@ -151,10 +147,22 @@ def test_a_version_of_a_brand_that_is_gone_says_so(editor):
     deal = change(make_deal(), brand="aurora")
     brand = table.get(keys.brand("nordlicht"))
     table.write(Delete(key=keys.brand("nordlicht")))
-    response = editor.post(f"{history(deal)}1/restore/", {"version": "2"})
-    assert response.status_code == 409
-    assert "Nordlicht, does not exist any more" in text(response)
+    response = do(editor, "restore-version", deal, version="2", to_version="1")
+    assert said(response) == "Its brand does not exist any more."
     table.write(Put(key=keys.brand("nordlicht"), item=brand))
+
+
+def test_what_was_done_is_undone_from_the_history_for_a_month(editor, monkeypatch):
+    deal = make_deal(now=NOW - DAY)
+    do(editor, "price", deal, to_price="=", number="9.00", given="1")
+    job = re.search(
+        r'href="(/cms/deals/bulk/[^"]+/)"[^>]*>Details and undo', editor.get(history(deal)).content.decode()
+    )
+    undo = re.search(r'action="([^"]+/undo/)"', editor.get(job[1]).content.decode())
+    editor.post(undo[1], {"next": job[1]})
+    assert deals.get(deal.id).content == deal.content
+    monkeypatch.setattr(timezone, "now", lambda: NOW + 30 * DAY)
+    assert "Details and undo" not in editor.get(history(deal)).content.decode()
 
 
 def test_a_draft_is_made_what_it_was(editor):
@@ -164,13 +172,10 @@ def test_a_draft_is_made_what_it_was(editor):
     )
     assert "Changed: Title" in text(editor.get(history(draft)))
     sent = inputs(editor.get(f"{history(draft)}compare/?a=1&b=2"))
-    response = editor.post(f"{history(draft)}1/restore/", sent, follow=True)
+    response = editor.post(RESTORE, sent)
     assert drafts.get(draft.id).content == draft.content
-    action, fields = undo_form(response)
-    editor.post(action, fields)
+    editor.post(way_back(response).address, way_back(response).fields)
     assert drafts.get(draft.id).content.title == "More"
-    stale = editor.post(f"{history(draft)}1/restore/", {"version": "1"}, follow=True)
-    assert "nothing was restored" in said(stale)
 
 
 def test_the_history_of_a_published_draft_goes_on_with_its_deal(editor):
@@ -180,8 +185,8 @@ def test_the_history_of_a_published_draft_goes_on_with_its_deal(editor):
     html = editor.get(history(draft)).content.decode()
     assert history(deal) in html
     assert history(draft) in editor.get(history(deal)).content.decode()
-    response = editor.post(f"{history(draft)}1/restore/", {"version": "3"}, follow=True)
-    assert "It cannot become an earlier version." in said(response)
+    response = do(editor, "restore-version", draft, state="draft", to_version="1")
+    assert said(response) == "It was published already."
 
 
 def test_the_history_of_what_is_in_the_trash_can_be_looked_at(editor):
@@ -193,8 +198,7 @@ def test_the_history_of_what_is_in_the_trash_can_be_looked_at(editor):
     assert page.content.decode().index("deleted") < page.content.decode().index("published")
     compared = editor.get(f"{history(deal)}compare/?a=1&b=2")
     assert "Restore version" not in text(compared)
-    response = editor.post(f"{history(deal)}1/restore/", {"version": "2"}, follow=True)
-    assert "It cannot become an earlier version." in said(response)
+    assert said(do(editor, "restore-version", deal, to_version="1")) == "It was deleted meanwhile."
 
 
 def test_what_is_gone_has_what_was_done_to_it(editor):
@@ -216,8 +220,10 @@ def test_the_history_has_pages(editor, monkeypatch):
 
 @pytest.mark.parametrize("number", [10**8, 10**1500], ids=["9 digits", "1501 digits"])
 def test_a_version_of_a_number_that_there_cannot_be_is_404(editor, number):
-    address = f"{history(make_deal())}{number}/restore/"
-    assert editor.post(address, {"version": "1"}).status_code == 404
+    deal = make_deal()
+    assert editor.get(f"{history(deal)}compare/?a={number}&b=1").status_code == 404
+    page = editor.get(do(editor, "restore-version", deal, to_version=str(number))["Location"])
+    assert (page.status_code, deals.get(deal.id).version) == (422, 1)
 
 
 def test_a_version_beside_itself_can_be_restored_once(editor):

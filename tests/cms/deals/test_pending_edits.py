@@ -11,7 +11,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deal import editing
 from dealsite.data.editing import pending_edits
 from tests.builders import DAY, NOW, make_brand, make_deal
-from tests.cms.conftest import HTMX, do
+from tests.cms.conftest import HTMX, do, said, way_back
 from tests.cms.deals.test_autosave import OTHER, TOKEN
 
 
@@ -221,17 +221,18 @@ def test_what_was_sold_meanwhile_stays_sold(editor):
 def test_discarding_can_be_undone(editor):
     deal = make_deal()
     keep(editor, deal, title="Better")
-    discard = reverse("cms_discard_changes", args=[deal.id])
-    assert editor.post(discard, {"version": "7"})["Location"] == address(deal, OPENED)
+    here = address(deal, OPENED)
+    late = do(editor, "discard-changes", deal, to_changes="7", next=here)
+    assert said(late).startswith("Somebody went on with these changes meanwhile.")
     assert not pending_edits.find(deal).is_discarded
-    editor.post(discard, {"version": "1"})
-    page = editor.get(address(deal)).content.decode()
-    assert "The unpublished changes are discarded." in page
+    form = re.search(r"<form[^>]*do/discard-changes/.*?</form>", editor.get(here).content.decode(), re.S)[0]
+    assert 'name="to_changes" value="1"' in form
+    response = do(editor, "discard-changes", deal, to_changes="1", next=here)
+    page = editor.get(address(deal, OPENED)).content.decode()
+    assert "are discarded. Shoppers never saw them." in page
     assert "Unpublished changes by" not in page
-    back = reverse("cms_bring_back_changes", args=[deal.id])
-    assert f'action="{back}"' in page
-    assert editor.post(back, {"version": "1"})["Location"] == address(deal)
-    assert editor.post(back, {"version": "2"})["Location"] == address(deal, OPENED)
+    back = way_back(response)
+    assert editor.post(back.address, back.fields)["Location"] == address(deal, OPENED)
     assert typed(editor.get(address(deal, OPENED)))["title"] == "Better"
 
 
@@ -244,9 +245,8 @@ def test_a_scheduled_deals_changes_move_with_it(editor):
     assert editor.post(moved + OPENED, form | {"action": "save"}).status_code == 302
 
 
-@pytest.mark.parametrize("name", ["cms_discard_changes", "cms_bring_back_changes"])
-def test_a_deal_without_changes_stays_as_it_is(editor, name):
+def test_a_deal_without_changes_stays_as_it_is(editor):
     deal = make_deal()
-    assert editor.post(reverse(name, args=[deal.id]), {"version": "1"})["Location"] == address(deal)
-    assert editor.get(reverse(name, args=[deal.id])).status_code == 405
+    response = do(editor, "discard-changes", deal, to_changes="1")
+    assert said(response) == "There are no unpublished changes any more."
     assert deals.get(deal.id) == deal

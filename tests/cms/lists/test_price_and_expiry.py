@@ -20,7 +20,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, STATED, make_deal, make_draft
-from tests.cms.conftest import HTMX
+from tests.cms.conftest import HTMX, said, way_back
 
 LIST = reverse("cms_deals")
 
@@ -219,18 +219,18 @@ def test_undo_sets_back_what_was_changed_and_no_more(editor):
     moment = NOW + DAY + HOUR / 7
     deal = make_deal(expires_at=moment.replace(microsecond=123_000))
     changed = change(editor, deal, price="69.90", expires_at="2026-11-30T18:00")
-    undo = fields_of(changed.content.decode(), terms(deal))
+    undo = way_back(changed)
     edit(deal, title="Better title")
-    editor.post(terms(deal), undo)
+    editor.post(undo.address, undo.fields)
     content = deals.get(deal.id).content
     assert content == replace(deal.content, title="Better title")
 
 
-def test_undo_asks_where_somebody_else_has_changed_it_since(editor):
+def test_undo_leaves_what_somebody_else_has_changed_since(editor):
     deal = make_deal()
-    undo = fields_of(change(editor, deal, price="69.90").content.decode(), terms(deal))
+    undo = way_back(change(editor, deal, price="69.90"))
     edit(deal, price=Decimal("75.00"))
-    assert editor.post(terms(deal), undo).status_code == 409
+    assert said(editor.post(undo.address, undo.fields)) == "oscar changed it since."
     assert deals.get(deal.id).content.price == Decimal("75.00")
 
 
@@ -268,21 +268,13 @@ def test_opening_a_row_costs_one_call(editor, calls):
     assert calls(lambda: editor.get(terms(draft), headers=HTMX)) == ["GetItem"]
 
 
-@pytest.mark.parametrize("moment", ["2026-11-30", "2026-11-30T18:00", "0001-01-01T00:00:00+00:00", "x"])
-def test_a_moment_that_is_no_time_of_ours_does_no_harm(sign_in, moment):
-    deal = make_deal()
-    browser = sign_in("editor", zone="America/New_York")
-    response = change(browser, deal, price="69.90", expires_at="2026-11-30T18:00", moment=moment)
-    assert response.status_code == 200
-    assert deals.get(deal.id).content.price == Decimal("69.90")
-
-
 def test_a_change_can_be_taken_back_whatever_the_title_and_the_list_are(editor):
     random = Random(4)
     words = lambda n: "".join(chr(random.randint(0x4E00, 0x9FFF)) for _ in range(n))  # noqa: E731
     deal = make_deal(title=words(300))
-    back = list_query(urlencode({"state": "live", "brand": words(80), "q": words(200)}))
+    back = list_query(urlencode({"state": "live", "brand": words(80), "q": words(100)}))
     sent = opened(editor, deal) | {"price": "69.90", "back": back}
-    page = editor.post(terms(deal), sent, follow=True).content.decode()
-    undo = fields_of(page, terms(deal))
-    assert (undo["price"], undo["back"]) == ("79.90", back)
+    changed = editor.post(terms(deal), sent)
+    response = editor.post(way_back(changed).address, way_back(changed).fields)
+    assert response["Location"] == reverse("cms_deals") + back
+    assert deals.get(deal.id).content == deal.content

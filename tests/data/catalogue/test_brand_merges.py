@@ -15,11 +15,13 @@ from dealsite.data.catalogue import brand_merges, brands, deals, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import bulk, versions
+from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import job_actions
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Update
 from dealsite.worker import loop
+from dealsite.worker.bulk import change_at_once
 from tests import races
 from tests.builders import (
     DAY,
@@ -136,7 +138,10 @@ def delete_and_restore(deal: deals.Deal) -> Any:
 
 def as_it_was(deal: deals.Deal) -> Any:
     to = versions.Version(1, replace(deal.content, title="Before"), "Vela", NOW, EDITOR)
-    return editing.revert(deal, to, version=deal.version, stock=False, end=False, by=EDITOR, now=NOW)
+    table.transact(versions.keep_writes(deal.history_id, to))
+    change = BulkChange("deal", "restore-version", "1")
+    change_at_once(change, [deal.id], job_id=make_id(NOW), by=EDITOR, asked_at=NOW, now=NOW)
+    return deals.get(deal.id)
 
 
 def move(deal: deals.Deal) -> Any:

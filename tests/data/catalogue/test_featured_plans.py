@@ -16,6 +16,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
+from dealsite.data.editing.audit import AuditContext
 from dealsite.data.integrity import retention
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
@@ -205,7 +206,8 @@ def test_a_plan_set_by_hand_before_its_time_is_set_once(work):
     first, second = make_deal(), make_deal()
     planned = plan(first)
     page, found = featured.load("front", [first.id])
-    audit_context = featured_plans.set_now(planned, now=NOW)
+    writes = featured_plans.set_now_writes(planned, now=NOW)
+    audit_context = AuditContext(writes=tuple(writes))
     measured(featured.set_featured)(
         page, [found[first.id]], version=0, by=EDITOR, now=NOW, audit_context=audit_context
     )
@@ -214,7 +216,7 @@ def test_a_plan_set_by_hand_before_its_time_is_set_once(work):
     assert featured.get("front").ids == [second.id]
     assert (state(planned), jobs.get(planned.job).state) == ("set", "cancelled")
     with pytest.raises(PlanChanged):
-        featured_plans.set_now(featured_plans.get(planned.id), now=NOW)
+        featured_plans.set_now_writes(featured_plans.get(planned.id), now=NOW)
 
 
 def test_a_plan_sent_twice_is_made_once():

@@ -11,12 +11,13 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, featured, prices
 from dealsite.data.catalogue.content import sold_by
 from dealsite.data.catalogue.deal import editing
-from dealsite.data.editing import versions
+from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.entities.deals import CODE, HERE, SHOP
 from dealsite.data.integrity import checks
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.writes import Update
-from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal
+from dealsite.worker.bulk import change_at_once
+from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal, make_id
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 
@@ -69,11 +70,10 @@ def test_a_deal_goes_to_a_shop_and_comes_back():
 @pytest.mark.engines("native")
 def test_an_earlier_version_of_another_seller_comes_back_whole(first, then):
     deal = make_deal(sold=first[0], stock=first[1], link=LINK)
-    changed = edit(deal, sold=then[0], stock=then[1])
-    back = editing.revert(
-        changed, versions.get(deal.id, 1), version=2, stock=False, end=False, by=EDITOR, now=NOW + HOUR
-    )
-    assert back.content == replace(deal.content, stock=None if first[0] == SHOP else then[1])
+    edit(deal, sold=then[0], stock=then[1])
+    change, asked_at = BulkChange("deal", "restore-version", "1"), NOW + HOUR
+    change_at_once(change, [deal.id], job_id=make_id(NOW), by=EDITOR, asked_at=asked_at, now=asked_at)
+    assert deals.get(deal.id).content == replace(deal.content, stock=None if first[0] == SHOP else then[1])
 
 
 def test_a_deal_of_before_is_sold_by_whom_its_stock_and_link_tell():

@@ -148,7 +148,7 @@ def test_a_failure_that_is_found_while_an_editor_accepts_the_link_does_not_undo_
 def test_an_editors_word_is_noted_and_can_be_taken_back(wait_for_indexes):
     deal = make_deal(link=LINK)
     links.accept(deal.id, link=deal.content.link, by="mara", now=NOW)
-    measured(links.take_back)(deal.id, by="mara", now=NOW + HOUR)
+    measured(links.take_back)(deal.id, link=deal.content.link, by="mara", now=NOW + HOUR)
     assert links.get(deal.id).check is None
     assert waiting(wait_for_indexes) == [f"{CHECK_LINK} of {deal.id} in 6"]
     entries = {(entry.by, entry.what) for entry in audit.of_target("deal", deal.id)}

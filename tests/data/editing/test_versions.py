@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, drafts, prices
+from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, rescheduling
 from dealsite.data.editing import trash, versions
@@ -17,9 +16,7 @@ from dealsite.data.editing.versions import Version
 from dealsite.data.entities.deals import HERE
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
-from dealsite.data.table.writes import Delete, Put
-from tests import races
-from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_deal, make_draft, make_id
+from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id
 from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -34,11 +31,6 @@ def edit(deal: deals.Deal, *, by: str = "oscar", now=LATER, **changes) -> deals.
 
 def numbers(history_id: str) -> list[int]:
     return [version.number for version in versions.newest(history_id).versions]
-
-
-def revert(deal: deals.Deal, number: int, *, stock: bool = False, end: bool = True, now=LATER) -> deals.Deal:
-    to = versions.get(deal.history_id, number)
-    return editing.revert(deal, to, version=deal.version, stock=stock, end=end, by=EDITOR, now=now)
 
 
 def test_an_edit_keeps_what_was_before_it():
@@ -153,92 +145,6 @@ def test_a_version_that_is_not_kept_is_not_found():
             versions.get(deal.id, number)
 
 
-# Going back
-
-
-def test_a_deal_becomes_what_it_was_but_for_its_stock():
-    deal = make_deal(stock=3, expires_at=NOW + DAY)
-    edited = edit(deal, title="New", price=Decimal("60"), stock=7, expires_at=NOW + 2 * DAY)
-    back = revert(edited, 1)
-    assert back == deals.get(deal.id)
-    assert back.content == replace(deal.content, stock=7)
-    assert back.version == 3
-    assert [one.price for one in prices.of_deal(deal.id)] == [
-        Decimal("79.90"),
-        Decimal("60.00"),
-        Decimal("79.90"),
-    ]
-    assert numbers(deal.id) == [2, 1]
-
-
-def test_its_stock_and_end_come_back_where_that_is_asked_for():
-    deal = make_deal(stock=3, expires_at=NOW + DAY)
-    edited = edit(deal, stock=None, expires_at=None)
-    assert revert(edited, 1, stock=True).content == deal.content
-    again = deals.get(deal.id)
-    assert revert(again, 2, end=False).content == deal.content
-    again = edit(deals.get(deal.id), price=Decimal("60"))
-    found = measured(editing.revert)(
-        again, versions.get(deal.id, 2), version=again.version, stock=True, end=True, by=EDITOR, now=LATER
-    )
-    assert found.content == edited.content
-
-
-def test_an_end_that_has_passed_does_not_come_back():
-    deal = make_deal(expires_at=NOW + HOUR)
-    edited = edit(deal, expires_at=None, title="New", now=NOW)
-    with pytest.raises(errors.Invalid) as invalid:
-        revert(edited, 1, now=NOW + DAY)
-    assert "Keep the end that it has now." in invalid.value.fields["expires_at"]
-    assert revert(edited, 1, end=False, now=NOW + DAY).content == replace(deal.content, expires_at=None)
-
-
-def test_an_end_that_is_over_now_as_it_was_then_is_no_obstacle():
-    deal = make_deal(expires_at=NOW + HOUR)
-    edited = edit(deal, title="New", now=NOW)
-    assert revert(edited, 1, now=NOW + DAY).content == deal.content
-
-
-def test_going_back_is_as_strict_about_conflicts_as_an_edit():
-    deal = make_deal()
-    edited = edit(deal, title="New")
-    edit(edited, title="Newer")
-    with pytest.raises(errors.VersionConflict):
-        revert(edited, 1)
-
-
-def test_going_back_to_what_it_is_changes_nothing():
-    edited = edit(edit(make_deal(), title="New"), title="Mechanical keyboard")
-    assert revert(edited, 1) == edited
-    assert deals.get(edited.id).version == 3
-
-
-def test_a_version_of_a_brand_that_is_gone_says_so():
-    deal = make_deal()
-    make_brand("Aurora")
-    edited = edit(deal, brand="aurora")
-    brand = table.get(keys.brand("nordlicht"))
-    table.write(Delete(key=keys.brand("nordlicht")))
-    with pytest.raises(
-        errors.Conflict, match="The brand of this version, Nordlicht, does not exist any more"
-    ):
-        revert(edited, 1)
-    assert brand is not None
-    table.write(Put(key=keys.brand("nordlicht"), item=brand))
-
-
-@pytest.mark.engines("native", "local")
-def test_versions_restored_and_edits_made_at_once_are_one_after_the_other():
-    deal = edit(make_deal(), title="New")
-    results = races.at_once(
-        partial(revert, deal, 1),
-        partial(revert, deal, 1),
-        partial(edit, deal, title="Newer"),
-    )
-    assert sum(isinstance(one, errors.VersionConflict) for one in results) == 2
-    assert numbers(deal.id) == [2, 1]
-
-
 def test_versions_of_nothing_are_taken_away_and_those_of_a_deal_are_kept():
     deal, gone = edit(make_deal(), title="New"), make_id(NOW)
     one = measured(versions.get)(deal.id, 1)
@@ -257,7 +163,7 @@ def test_versions_of_nothing_are_taken_away_and_those_of_a_deal_are_kept():
 def test_a_change_costs_as_many_requests_as_before():
     deal, draft = make_deal(), make_draft(title="Half")
     with table.metered() as meter:
-        edited = editing.edit(
+        editing.edit(
             deal,
             replace(deal.content, title="N"),
             version=1,
@@ -266,12 +172,8 @@ def test_a_change_costs_as_many_requests_as_before():
             now=NOW,
         )
         drafts.save(draft, DealContent(title="More"), version=1, by=EDITOR, now=NOW)
-        revert(edited, 1)
     assert [operation for operation, _ in meter.log] == [
         "GetItem",
         "TransactWriteItems",
-        "TransactWriteItems",
-        "GetItem",
-        "GetItem",
         "TransactWriteItems",
     ]

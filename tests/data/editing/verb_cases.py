@@ -11,8 +11,9 @@ from typing import Any
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal import editing, rescheduling
-from dealsite.data.editing import trash
+from dealsite.data.editing import links, pending_edits, trash
 from dealsite.data.editing.bulk import BulkResult
+from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.editing.verbs.chart import ALL
 from dealsite.data.editing.verbs.verb import Entry
 from dealsite.data.entities.deals import CODE, HERE, SHOP
@@ -23,6 +24,7 @@ from tests.builders import (
     HOUR,
     LINK,
     NOW,
+    PICTURE,
     STATED,
     make_brand,
     make_category,
@@ -92,6 +94,24 @@ def list_on_front(*ids: str, by: str = EDITOR) -> None:
 def move(deal_id: str, *, to: datetime) -> None:
     new_id = make_id(to)
     rescheduling.reschedule(deals.get(deal_id), to, new_id=new_id, by="olga", now=NOW + MINUTE)
+
+
+def accepted_until(deal_id: str) -> datetime | None:
+    check = links.get(deal_id).check
+    return check.accepted_until if check else None
+
+
+def keep(deal_id: str) -> None:
+    deal = deals.get(deal_id)
+    how: dict[str, Any] = {"brand_name": "Nordlicht", "base": 1, "seen": "", "by": "olga", "now": NOW - HOUR}
+    content = replace(deal.content, title="Better")
+    pending_edits.keep(deal, content, before=pending_edits.find(deal), **how)
+
+
+def kept(deal_id: str) -> PendingEdits:
+    found = pending_edits.find(deals.get(deal_id))
+    assert found is not None
+    return found
 
 
 def restore(kind: str, one: str) -> None:
@@ -190,6 +210,51 @@ CASES: dict[str, Case] = {
         after="SAVE10",
         someone_else=other_value(voucher_code="SAVE20"),
     ),
+    "alt-text": Case(
+        value="A lamp on a desk",
+        content={"picture": PICTURE},
+        shows=lambda kind, row: entry(kind, row.id).content.picture,
+        becomes=replace(PICTURE, alt="A lamp on a desk"),
+        before=PICTURE.alt,
+        after="A lamp on a desk",
+        someone_else=other_value(picture=replace(PICTURE, alt="A lamp")),
+    ),
+    "accept-link": Case(
+        value=LINK,
+        content=AT_SHOP,
+        shows=lambda _, row: accepted_until(row.id),
+        becomes=NOW + 30 * DAY,
+        after=LINK,
+        entries=("called the link fine", "had the link checked again"),
+        someone_else=other_value(link="https://other.example/desk"),
+    ),
+    "discard-changes": Case(
+        value="1",
+        ready=lambda made: keep(made.id),
+        shows=lambda _, row: kept(row.id).is_discarded,
+        becomes=True,
+        before="1",
+        after="2",
+        entries=("discarded unpublished changes", "brought back unpublished changes"),
+        someone_else=lambda _, row: keep(row.id),
+        reason="These changes cannot come back: others were kept or published since.",
+    ),
+    "restore-version": Case(
+        value="1 end",
+        content={"description": "Of oak.", "expires_at": NOW + DAY},
+        ready=lambda made: edit(
+            "deal" if isinstance(made, deals.Deal) else "draft",
+            made.id,
+            by=EDITOR,
+            description="Of pine.",
+            expires_at=None,
+        ),
+        shows=value_of("description", "expires_at"),
+        becomes=("Of oak.", NOW + DAY),
+        before="2",
+        after="3",
+        someone_else=other_value(description="Of beech."),
+    ),
     "feature": Case(
         value="front",
         shows=lambda _, row: featured.get("front").ids == [row.id],
@@ -249,10 +314,10 @@ def made_for(case: Case, kind: str) -> Entry:
 def held() -> dict[str, Any]:
     """All deals and drafts, as far as a change can be taken back, and what is featured."""
     rows = list(table.scan_all(consistent=True))
-    found = [deals.get(row["id"]) for row in rows if row["type"] == "Deal"]
-    kept: dict[str, Any] = {deal.id: (deal.content, sorted(deal.featured_on)) for deal in found}
+    of_deals = [deals.get(row["id"]) for row in rows if row["type"] == "Deal"]
+    found: dict[str, Any] = {deal.id: (deal.content, sorted(deal.featured_on)) for deal in of_deals}
     for row in rows:
         if row["type"] == "Draft":
             draft = drafts.get(row["id"])
-            kept[draft.id] = (draft.content, draft.published_as)
-    return kept | {"front": featured.get("front").ids}
+            found[draft.id] = (draft.content, draft.published_as)
+    return found | {"front": featured.get("front").ids}

@@ -21,16 +21,9 @@ from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
+from dealsite.data.table.errors import Conflict, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Update, Write, exists
-
-END_PASSED = gettext_lazy(
-    "The end that this version had has passed: the deal would be over at once. Keep the end that it has now."
-)
-BRAND_GONE = gettext_lazy(
-    "The brand of this version, %(brand)s, does not exist any more. Add the brand again, then restore it."
-)
 
 
 class StockChanged(Conflict):
@@ -209,32 +202,6 @@ def _offer_writes(deal: Deal, content: DealContent) -> list[Write]:
         return []
     conditions, changed = tuple(when), VersionConflict()
     return [Update(key=keys.offer(deal.id), set=changes, remove=gone, when=conditions, otherwise=changed)]
-
-
-@access_pattern("revert a deal", "1 get + 1 query + 1 transaction")
-def revert(deal: Deal, to: Version, *, version: int, stock: bool, end: bool, by: str, now: datetime) -> Deal:
-    """Give a deal the content of a version; `version` is the one that the editor saw.
-
-    Its stock and its end stay as they are now unless `stock` and `end` ask for those of then; prices go on
-    from now. Harmless where nothing differs. VersionConflict, StockChanged as for `edit`; Conflict if the
-    brand is gone, Invalid where the end of then has passed.
-    """
-    content = replace(
-        to.content,
-        stock=to.content.stock if stock or to.content.sold != HERE else deal.stock,
-        expires_at=to.content.expires_at if end else deal.content.expires_at,
-    )
-    if content == deal.content and version == deal.version:
-        return deal
-    ends = content.expires_at
-    if ends is not None and ends <= now and ends != deal.content.expires_at:
-        raise Invalid(expires_at=END_PASSED)
-    try:
-        brand = get_brand(content.brand)
-    except NotFound:
-        raise Conflict(BRAND_GONE % {"brand": to.brand_name}) from None
-    audit_context = AuditContext(note=f"as in version {to.number}")
-    return edit(deal, content, version=version, brand=brand, by=by, now=now, audit_context=audit_context)
 
 
 @access_pattern("end a deal now", "1 transaction")

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dealsite.data.editing.verbs.featuring import Feature, Unfeature
-from dealsite.data.editing.verbs.fields import ChangeBrand, ChangeCategory, Import, SetStock, SetVoucher
+from dealsite.data.editing.verbs.beside import AcceptLink, DiscardChanges
+from dealsite.data.editing.verbs.edit import Edit, Import, RestoreVersion
+from dealsite.data.editing.verbs.featuring import Arrange, Feature, Unfeature
+from dealsite.data.editing.verbs.fields import ChangeBrand, ChangeCategory, Describe, SetStock, SetVoucher
 from dealsite.data.editing.verbs.prices import SetPrice, SetWasPrice
 from dealsite.data.editing.verbs.publish import Duplicate, MoveToTrash, Publish, Schedule
 from dealsite.data.editing.verbs.times import End, Reschedule, SetEnd
@@ -26,14 +28,20 @@ ALL: tuple[Verb[Any], ...] = (
     Reschedule(),
     Duplicate(),
     MoveToTrash(),
+    Describe(),
+    AcceptLink(),
+    DiscardChanges(),
+    RestoreVersion(),
+    Arrange(),
+    Edit(),
     Import(),
 )
 VERBS = {verb.name: verb for verb in ALL}
 
 
 def of_kind(kind: str) -> list[Verb[Any]]:
-    """Return what can be done to deals or drafts."""
-    return [verb for verb in ALL if kind in verb.kinds]
+    """Return what a menu can offer to do to deals or drafts."""
+    return [verb for verb in ALL if kind in verb.kinds and verb.icon]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dealsite.data.catalogue import featured
+from dealsite.data.catalogue import featured, featured_versions
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import MAX_CARDS
 from dealsite.data.editing.verbs.verb import BulkResult, Doing, Entry, Prefetched, Verb
-from dealsite.data.table.errors import NotFound, VersionConflict
+from dealsite.data.entities.texts import LINK_CHARACTERS
+from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 
 
 class Feature(Verb[Deal]):
@@ -64,6 +65,31 @@ class Unfeature(Feature):
 
     def take_back(self, kind: str, row: BulkResult, entry: Deal, doing: Doing) -> None:
         _change_list(entry, doing, "", on=True, place=int(row.before) if row.before else MAX_CARDS)
+
+
+class Arrange(Verb[Entry]):
+    """Set the whole list of a page, as its form says; before and after are versions of the list."""
+
+    name, asks, kinds = "arrange", "page", ()
+    leaves_entry = False  # it is about no deal or draft
+    says = gettext_lazy("Set the featured list: %(value)s")
+
+    def take_back(self, kind: str, row: BulkResult, entry: Entry, doing: Doing) -> None:
+        """1 get + 2 batch gets more. What was deleted since is left out."""
+        earlier = featured_versions.get(doing.value, int(row.before))
+        page, found = featured.load(doing.value, earlier.ids)
+        if str(page.version) != row.after:
+            raise Conflict(_("%(name)s changed it since.") % {"name": page.updated_by})
+        deals = [found[one] for one in earlier.ids if one in found]
+        gone = ", ".join(deal.title for deal in earlier.deals if deal.id not in found)
+        context = doing.note(gone[:LINK_CHARACTERS], row.before)
+        featured.set_featured(
+            page, deals, version=page.version, by=doing.by, now=doing.now, audit_context=context
+        )
+
+    def also_said(self, undone: BulkResult) -> str:
+        gone = _("Left out, since they are deleted: %(titles)s") % {"titles": undone.before}
+        return gone if undone.before else ""
 
 
 def _no_room(prefetched: Prefetched) -> str:

@@ -1,7 +1,7 @@
-"""Verbs that give one field of a deal or draft another value, or a few that belong together; and what files change."""
+"""Verbs that give one field of a deal or draft another value, or a few that belong together."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,9 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
-from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.editing import versions
 from dealsite.data.editing.verbs.verb import (
     BulkResult,
     Doing,
@@ -23,7 +21,6 @@ from dealsite.data.editing.verbs.verb import (
     Verb,
     brands_of,
     published,
-    read,
     save,
     sentences,
 )
@@ -44,7 +41,7 @@ class FieldVerb(Verb[Entry]):
 
     fields: ClassVar[tuple[str, ...]]
     same: ClassVar[Any]  # said of what has the value already
-    replaces = True
+    replaces = needs_brands = True
 
     def value_in(self, held: DealContent | DealCard) -> str:
         texts = [_as_text(getattr(held, name)) for name in self.fields]
@@ -179,37 +176,21 @@ class SetVoucher(FieldVerb):
         return replace(super().with_packed(content, text), sold=SHOP).fitted()
 
 
-class Import(Verb[Entry]):
-    """Give some fields what a row of a file says; before and after are versions."""
+class Describe(FieldVerb):
+    """Say what its picture shows, for those who cannot see it."""
 
-    name, kinds = "import", ()  # so no menu shows it
-    says = gettext_lazy("Change by an import")
+    name, label = "alt-text", gettext_lazy("What the picture shows")
+    asks, fields = "alt", ("picture",)
+    same = gettext_lazy("It has these words already.")
+    says = gettext_lazy("Set alt text to %(value)s")
+    did = gettext_lazy("The alt text of “%(title)s” is saved.")
 
-    def prefetch(self, value: str, entries: Iterable[Entry], rows: Iterable[BulkResult] = ()) -> Prefetched:
-        """No requests: each entry may come back to another brand."""
-        return Prefetched()
+    def value_in(self, held: DealContent | DealCard) -> str:
+        return held.picture.alt if held.picture else ""
 
-    def read_changed(self, kind: str, rows: Sequence[BulkResult]) -> Mapping[str, Entry]:
-        changed = [row.id for row in rows]
-        return read("deal", changed) | read("draft", changed)
+    def with_packed(self, content: DealContent, text: str) -> DealContent:
+        picture = content.picture
+        return replace(content, picture=replace(picture, alt=text)) if picture else content
 
-    def is_as_left(self, row: BulkResult, entry: Entry) -> bool:
-        return str(entry.version) == row.after
-
-    def take_back(self, kind: str, row: BulkResult, entry: Entry, doing: Doing) -> None:
-        """1 get + 1 batch get more."""
-        content = _as_before(row, entry)
-        context = doing.note(row.after, row.before)
-        save(entry, content, brands_of([content.brand]), context, doing.by, doing.now)
-
-
-def _as_before(row: BulkResult, entry: Entry) -> DealContent:
-    """Return what a deal or draft held before an import; of the stock, what the import added is taken away."""
-    history = entry.history_id if isinstance(entry, Deal) else entry.id
-    before, stock = versions.get(history, int(row.before)).content, entry.content.stock
-    if before.sold != entry.content.sold:
-        stock = before.stock
-    elif row.stock is not None:
-        was = before.stock
-        stock = was if was is None or stock is None else max(0, was + stock - row.stock)
-    return replace(before, stock=stock)
+    def misfit(self, value: str, content: DealContent) -> str:
+        return "" if content.picture else _("It has no picture any more.")

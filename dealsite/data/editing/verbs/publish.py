@@ -1,6 +1,6 @@
 """The verbs that make a deal of a draft, a draft of either, and move both to the trash."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from dealsite.data.catalogue import brands, drafts
 from dealsite.data.catalogue.content import problems
 from dealsite.data.catalogue.deal import deleting, publishing
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import trash
 from dealsite.data.editing.verbs.verb import (
@@ -29,7 +30,7 @@ class Publish(Verb[Draft]):
     """Make a deal of a draft; undone, the deal goes to the trash and the draft is one again."""
 
     name, icon, label, kinds = "publish", "send", gettext_lazy("Publish"), ("draft",)
-    makes, all_counts = "deal", True
+    makes, all_counts, needs_brands = "deal", True, True
     says = gettext_lazy("Publish drafts")
     did = gettext_lazy("“%(title)s” is published.")
 
@@ -79,12 +80,9 @@ class Duplicate(Verb[Entry]):
     """Make a draft like it: without its stock, and without an end that has passed. Undone, the draft is deleted."""
 
     name, icon, label = "duplicate", "copy", gettext_lazy("Duplicate as a draft")
-    makes = "draft"
+    makes, needs_brands = "draft", True
     says = gettext_lazy("Duplicate as drafts")
     did = gettext_lazy("This is the copy of “%(title)s”: a draft of its own.")
-
-    def refusal(self, value: str, entry: Entry, prefetched: Prefetched, now: datetime) -> str:
-        return published(entry)
 
     def carry_out(self, entry: Entry, doing: Doing) -> None:
         copy_id, content = new_ulid(doing.now), replace(entry.content, stock=None)
@@ -109,12 +107,9 @@ class MoveToTrash(Verb[Entry]):
     """Delete it, for 30 days in a way that can be taken back, but for its places on featured lists, the value after."""
 
     name, icon, label = "delete", "trash-2", gettext_lazy("Move to the trash")
-    all_counts = True
+    all_counts, leaves_entry = True, False
     says = label
     did = gettext_lazy("“%(title)s” is in the trash, where it stays for 30 days.")
-
-    def refusal(self, value: str, entry: Entry, prefetched: Prefetched, now: datetime) -> str:
-        return published(entry)
 
     def carry_out(self, entry: Entry, doing: Doing) -> None:
         """1 batch get or 1 get more."""
@@ -126,26 +121,18 @@ class MoveToTrash(Verb[Entry]):
             version = entry.version
             deleting.delete(entry, by=doing.by, now=doing.now, version=version, audit_context=context)
 
-    def prefetch(self, value: str, entries: Iterable[Entry], rows: Iterable[BulkResult] = ()) -> Prefetched:
-        """No requests."""
-        return Prefetched()
-
-    def read_changed(self, kind: str, rows: Sequence[BulkResult]) -> Mapping[str, Entry]:
-        """No requests: what is in the trash is read when it comes back."""
-        return {}
-
-    def refusal_to_undo(
-        self,
-        kind: str,
-        value: str,
-        row: BulkResult,
-        entry: Entry | None,
-        prefetched: Prefetched,
-        now: datetime,
-    ) -> str:
-        return ""
-
     def take_back(self, kind: str, row: BulkResult, entry: Entry, doing: Doing) -> None:
         """2 gets more."""
         version, context = int(row.before) if row.before else None, doing.note(row.after, "")
         trash.restore(kind, row.id, by=doing.by, now=doing.now, version=version, audit_context=context)
+
+    def also_said(self, undone: BulkResult) -> str:
+        return not_featured_again(undone.before.split())
+
+
+def not_featured_again(page_ids: Sequence[str]) -> str:
+    """Return that what came back from the trash was on the lists of some pages; '' for none."""
+    names = page_names()
+    pages = ", ".join(names[page] for page in page_ids if page in names)
+    where = _("It was featured on: %(pages)s. Feature it there again if it is to be.")
+    return where % {"pages": pages} if pages else ""

@@ -62,12 +62,13 @@ class Prefetched:
 class Doing:
     """How a verb is done to one entry: with what value and brands, by whom, when.
 
-    `note` takes the values before and after, and returns what joins the change's transaction.
+    `note` takes the values before and after, and the stock where that is set besides; it returns what joins the
+    change's transaction.
     """
 
     value: str
     prefetched: Prefetched
-    note: Callable[[str, str], AuditContext]
+    note: Callable[..., AuditContext]
     by: str
     now: datetime
     announce: bool = False  # to all who watch what is published
@@ -81,8 +82,8 @@ class Verb(Generic[E]):
     """
 
     name: ClassVar[str]
-    label: ClassVar[Text]  # of a button, as the icon
-    icon: ClassVar[str]
+    label: ClassVar[Text] = ""  # of a button, as the icon
+    icon: ClassVar[str] = ""  # without one, no menu shows it
     kinds: ClassVar[tuple[str, ...]] = ("deal", "draft")
     asks: ClassVar[str] = ""
     says: ClassVar[Text]  # what it does, as a title; %(value)s is in words, as below
@@ -90,13 +91,12 @@ class Verb(Generic[E]):
     makes: ClassVar[str] = ""  # the kind of what it makes of an entry, whose id is the value after
     replaces: ClassVar[bool] = False  # a value, and stops where others replaced it meanwhile
     all_counts: ClassVar[bool] = False  # and where they changed whatever else
+    needs_brands: ClassVar[bool] = False
+    leaves_entry: ClassVar[bool] = True  # which is read again before it is taken back
 
     def prefetch(self, value: str, entries: Iterable[Entry], rows: Iterable[BulkResult] = ()) -> Prefetched:
-        """Return what doing it to some entries needs, or undoing it in some rows: the brands, unless it says more.
-
-        1 batch get.
-        """
-        return brands_of(entry.content.brand for entry in entries)
+        """Return what doing it to some entries needs, or undoing it in some rows. 1 batch get for their brands."""
+        return brands_of(entry.content.brand for entry in entries) if self.needs_brands else Prefetched()
 
     def value_in(self, held: DealContent | DealCard) -> str:
         """Return the value that it would replace, '' where it replaces none."""
@@ -125,7 +125,7 @@ class Verb(Generic[E]):
 
     def refusal(self, value: str, entry: E, prefetched: Prefetched, now: datetime) -> str:
         """Return why it cannot be done to an entry, in a sentence; '' if it can."""
-        raise NotImplementedError
+        return published(entry)
 
     def carry_out(self, entry: E, doing: Doing) -> None:
         """Do it to an entry, and note it in the same transaction."""
@@ -133,6 +133,8 @@ class Verb(Generic[E]):
 
     def read_changed(self, kind: str, rows: Sequence[BulkResult]) -> Mapping[str, Entry]:
         """Return what some rows are about as it is now, by the rows' ids. As many requests as `read`."""
+        if not self.leaves_entry:
+            return {}
         ids = {row.after if self.makes else row.id: row.id for row in rows}
         return {ids[one]: entry for one, entry in read(self.makes or kind, ids).items()}
 
@@ -146,6 +148,8 @@ class Verb(Generic[E]):
         now: datetime,
     ) -> str:
         """Return why it cannot be taken back, in a sentence; '' if it can, as far as can be seen."""
+        if not self.leaves_entry:
+            return ""
         if entry is None or (isinstance(entry, Draft) and entry.published_as):
             is_draft = kind == "draft" or entry is not None
             return _("It was deleted since, or published.") if is_draft else _("It was deleted since.")
@@ -167,6 +171,10 @@ class Verb(Generic[E]):
         """Restore what it replaced, and note it in the same transaction."""
         raise NotImplementedError
 
+    def also_said(self, undone: BulkResult) -> str:
+        """Return what else is to be said once it was taken back, which a row notes; '' for nothing."""
+        return ""
+
 
 def read(kind: str, ids: Iterable[str]) -> dict[str, Entry]:
     """Return those of some deals or drafts that exist, by id. 2 batch gets for each 100 deals, 1 for drafts."""
@@ -181,15 +189,16 @@ def brands_of(slugs: Iterable[str]) -> Prefetched:
 
 def save(
     entry: Entry, content: DealContent, known: Prefetched, context: AuditContext, by: str, now: datetime
-) -> None:
-    """Give a deal or draft another content. 1 transaction."""
+) -> Entry:
+    """Give a deal or draft another content, and return it. 1 transaction."""
     version, brand = entry.version, known.brands.get(content.brand)
     if isinstance(entry, Draft):
-        drafts.save(entry, content, version=version, brand=brand, by=by, now=now, audit_context=context)
-    elif brand:
-        editing.edit(entry, content, version=version, brand=brand, by=by, now=now, audit_context=context)
-    else:
+        return drafts.save(
+            entry, content, version=version, brand=brand, by=by, now=now, audit_context=context
+        )
+    if brand is None:
         raise NotFound(_("Its brand does not exist any more."))
+    return editing.edit(entry, content, version=version, brand=brand, by=by, now=now, audit_context=context)
 
 
 def published(entry: Entry) -> str:
