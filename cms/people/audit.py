@@ -20,7 +20,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.audit import Entry
-from dealsite.data.editing.bulk_progress import OF_JOB
+from dealsite.data.editing.bulk_progress import OF_JOB, OF_UNDO
 from dealsite.data.entities.work import SITE
 from dealsite.data.table.errors import Invalid
 from dealsite.text import stored_words
@@ -155,7 +155,9 @@ def row(entry: Entry) -> AuditRow:
     page = PAGES.get(entry.kind, "")
     address = reverse(page, args=[entry.subject]) if page and "deleted" not in entry.what else ""
     by = _("the site itself") if entry.by == SITE else entry.by
-    job = entry.note.removeprefix(OF_JOB) if entry.note.startswith(OF_JOB) else ""
-    is_recent = timezone.now() < entry.at + bulk.KEPT
-    kind, note = str(KINDS.get(entry.kind, entry.kind)), "" if job else entry.note
-    return AuditRow(entry, kind, by, address, changes, note, job if is_recent else "")
+    kind, note, job = str(KINDS.get(entry.kind, entry.kind)), entry.note, ""
+    if note.startswith(OF_JOB):
+        job, note = note.removeprefix(OF_JOB) if timezone.now() < entry.at + bulk.KEPT else "", ""
+    elif note.startswith(OF_UNDO):
+        note = _("Undo")
+    return AuditRow(entry, kind, by, address, changes, note, job)

@@ -228,6 +228,8 @@ def order_write(
     put = job_write(kind, payload, job_id=job_id, due=due + LEASE if taken_by else due, state=state)
     progress = BulkProgress(payload.total, payload.total if state == "done" else 0)
     item = put.item | {"progress": to_item(progress)}
+    if state == "done":
+        del item["GSI1PK"], item["GSI1SK"]  # no list shows it
     if taken_by:
         item |= {"taken_by": taken_by, "tries": 1}
     return Put(key=put.key, item=item, when=(absent(),), otherwise=DoneBefore())

@@ -26,7 +26,7 @@ from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals
 
 PAGE_SIZE = 25
 TRIES = 5
-OF_JOB = "Job "  # before its id, in the audit log
+OF_JOB, OF_UNDO = "Job ", "Undo "  # before its id, in the audit log
 CONTENDED = "Others were changing it all the time."
 
 Outcome = TypeVar("Outcome")
@@ -109,14 +109,19 @@ def collect(job: Job, new: Chunk) -> None:
 def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
     """Return what goes along with the change of a deal: that it was made, by this job's worker, and the new count."""
     writes = (_result_put(job.id, row), _count(job, "changed", changed))
-    return AuditContext(note=f"{OF_JOB}{job.id}", writes=writes)
+    return AuditContext(note=_note(job), writes=writes)
+
+
+def _note(job: Job) -> str:
+    """Return what the audit log says of a change by a job."""
+    return f"{OF_JOB if job.kind == BULK_CHANGE else OF_UNDO}{job.id}"
 
 
 def context_alone(job: Job, row: BulkResult, writes: Sequence[Write]) -> AuditContext:
     """Return what goes along with the change of the one deal of a job: the whole job, over already; and some writes."""
     order = bulk.of_job(job).order
     done = bulk.order_write(job.kind, order, job_id=job.id, due=job.created_at, state="done")
-    return AuditContext(note=f"{OF_JOB}{job.id}", writes=(done, _result_put(job.id, row), *writes))
+    return AuditContext(note=_note(job), writes=(done, _result_put(job.id, row), *writes))
 
 
 class DoneAlone:

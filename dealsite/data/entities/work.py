@@ -63,6 +63,9 @@ def job_rows(item: Item) -> keys.Row:
         said, _, job_id = str(item.get("GSI3SK", "")).partition("#")
         is_sound = job_id == item["id"] and not DUE.problem(said)
         due = from_iso(said) if is_sound else time_of(item["id"])
+    if item["kind"] in (BULK_CHANGE, BULK_UNDO) and item["state"] == "done" and not item["tries"]:
+        # A request did it by itself, so no list shows it; those of before are left as they are.
+        return {name: item[name] for name in ("GSI1PK", "GSI1SK") if name in item}
     rows = keys.job_rows(item["id"], due)
     if item["kind"] == SEND_MESSAGE:
         return rows | keys.announcements(item["id"])

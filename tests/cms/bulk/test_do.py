@@ -373,9 +373,10 @@ def test_a_way_back_that_is_not_of_the_cms_is_not_taken(editor, made, elsewhere)
     html = editor.get(BULK, {"deal": made[0].id, "next": elsewhere, "state": "live"} | TOYS).content.decode()
     assert f'href="{LIST}?state=live"' in html
     assert not re.search(r'(?:href|name="next" value)="[^"]*(?:evil|account/")', html.split('id="main"')[-1])
-    assert do(editor, "expire", made[0], next=elsewhere)["Location"] == "/cms/"
-    undo = f"{BULK}{job_of(editor)}/undo/"
-    assert editor.post(undo, {"next": elsewhere})["Location"] == "/cms/"
+    ended = do(editor, "expire", made[0], next=elsewhere)
+    assert ended["Location"] == "/cms/"
+    assert editor.post(way_back(ended).address, {"next": elsewhere})["Location"] == "/cms/"
+    assert f'href="{BULK}' not in editor.get("/cms/jobs/").content.decode()  # it was done at once
 
 
 def test_a_form_that_comes_again_after_its_job_was_cancelled_leads_to_the_job(editor, made):

@@ -179,7 +179,7 @@ class SetVoucher(FieldVerb):
 class Describe(FieldVerb):
     """Say what its picture shows, for those who cannot see it."""
 
-    name, label = "alt-text", gettext_lazy("What the picture shows")
+    name, label = "alt-text", gettext_lazy("Describe the picture")
     asks, fields = "alt", ("picture",)
     same = gettext_lazy("It has these words already.")
     says = gettext_lazy("Set alt text to %(value)s")
