@@ -46,7 +46,7 @@ from dealsite.text import stored_words
 from dealsite.text.digits import number_in
 from dealsite.text.spreadsheets import safe_cell
 from dealsite.web.pages import part
-from dealsite.worker.bulk import AT_ONCE, UNDONE, Outcome, change_at_once, targets_of, undo_at_once
+from dealsite.worker.bulk import AT_ONCE, Outcome, change_at_once, targets_of, undo_at_once
 
 SHOWN = 25
 SHOWN_FOR = timedelta(days=1)  # what was shown longer ago is no longer what would change
@@ -89,35 +89,38 @@ class BulkPreview:
 )
 def preview(request: EditorRequest) -> HttpResponse:
     """Ask for the value of a change where it is missing, then show what would change."""
-    now = timezone.now()
-    chosen = chosen_in(request.GET)
-    back = next_address(request, reverse("cms_deals") + query(chosen.typed))
-    if not chosen.ids and chosen.matching is None:
-        messages.warning(request, _("No deals were chosen. Tick some of them, or all that match."))
-        return HttpResponseRedirect(back)
+    now, chosen = timezone.now(), chosen_in(request.GET)
     verb = verb_called(request.GET.get("action", ""), chosen.kind)
     form = ChangeForm(request.GET, kind=chosen.kind, verb=verb, now=now)
-    total = total_of(chosen.matching, now)[0] if chosen.matching else len(chosen.ids)
-    context: dict[str, Any] = {
-        "form": form,
-        "chosen": chosen,
-        "back": back,
-        "number": total,
-    }
-    gives_one_value = chosen.is_one and form.fields
-    if gives_one_value:
+    context = _context(request, form, chosen)
+    if not chosen.ids and chosen.matching is None:
+        messages.warning(request, _("No deals were chosen. Tick some of them, or all that match."))
+        return HttpResponseRedirect(context["back"])
+    if (chosen.is_one and form.fields) or not form.is_valid():
+        return _value_page(request, context)
+    outlook = _outlook(form.change(), chosen, now)
+    context |= {"outlook": outlook, "title": in_words(outlook.change)}
+    return render(request, "cms/bulk/bulk_preview.html", context)
+
+
+def _value_page(request: EditorRequest, context: dict[str, Any], *, why_not: str = "") -> HttpResponse:
+    """Ask for a value, of one entry from the one that it has; `why_not`: what stands against the one that was given."""
+    form, chosen = context["form"], context["chosen"]
+    if chosen.is_one:
         context["entry"] = entry = read(chosen.kind, chosen.ids).get(chosen.ids[0])
         if entry is None:
             messages.error(request, _("It was deleted meanwhile."))
-            return HttpResponseRedirect(back)
+            return HttpResponseRedirect(context["back"])
         form.begin_with(entry)
-    outlook = _outlook(form.change(), chosen, now) if form.is_valid() else None
-    if gives_one_value and outlook and outlook.refused:
-        form.add_error(form.first, outlook.refused[0].refusal)
-    if outlook is None or gives_one_value:
-        return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.errors else 200)
-    context |= {"outlook": outlook, "title": in_words(outlook.change)}
-    return render(request, "cms/bulk/bulk_preview.html", context)
+    if why_not:
+        form.add_error(form.first, why_not)
+    return render(request, "cms/bulk/bulk_value.html", context, status=422 if form.errors else 200)
+
+
+def _context(request: EditorRequest, form: ChangeForm, chosen: BulkChoice) -> dict[str, Any]:
+    total = total_of(chosen.matching, form.now)[0] if chosen.matching else len(chosen.ids)
+    back = next_address(request, reverse("cms_deals") + query(chosen.typed))
+    return {"form": form, "chosen": chosen, "back": back, "number": total}
 
 
 def _outlook(change: BulkChange, chosen: BulkChoice, now: datetime) -> BulkPreview:
@@ -158,6 +161,9 @@ def do(request: EditorRequest, action: str) -> HttpResponse:
     chosen, asked = chosen_in(request.POST), request.POST.copy()
     asked["action"] = action
     form = ChangeForm(asked, kind=chosen.kind, verb=verb_called(action, chosen.kind), now=now)
+    gives_value = chosen.is_one and "given" in asked
+    if gives_value and not form.is_valid():
+        return _value_page(request, _context(request, form, chosen))
     is_clear = form.is_valid() and (chosen.ids or chosen.matching)
     if not is_clear or (chosen.is_many and "previewed" not in request.POST):
         return redirect(_preview_of(asked))
@@ -173,7 +179,10 @@ def do(request: EditorRequest, action: str) -> HttpResponse:
         outcome = change_at_once(
             change, chosen.ids, job_id=job_id, by=by, asked_at=asked_at, now=now, version=version
         )
-        return _said(request, change, outcome, again=_preview_of(asked) if "given" in asked else "")
+        if gives_value and outcome.refused:
+            why_not = _why_not(change, outcome.refused[0])
+            return _value_page(request, _context(request, form, chosen), why_not=why_not)
+        return _said(request, change, outcome, undone=False)
     of = chosen.ids or (str(chosen.matching),)
     job_id = bulk.job_id_of(change, of, by=by, asked_at=asked_at)
     more: dict[str, Any] = {}
@@ -204,21 +213,14 @@ def _asked_at(text: str, now: datetime) -> datetime | None:
     return moment.astimezone(UTC) if is_sound else None
 
 
-def _said(
-    request: EditorRequest, change: BulkChange, outcome: Outcome, *, again: str = "", undone: bool = False
-) -> HttpResponse:
-    """Say what was done, with its undo, or what stood against it, and lead to where that can be seen.
-
-    `again`: where another value can be given, which itself says what stands against this one.
-    """
+def _said(request: EditorRequest, change: BulkChange, outcome: Outcome, *, undone: bool) -> HttpResponse:
+    """Say what was done, with its undo, or what stood against it, and lead to where that can be seen."""
     done, refused, back = outcome.changed, outcome.refused, next_address(request)
     if not outcome.is_over or (outcome.job_id and (refused or not done)):
         return redirect("cms_bulk_job", outcome.job_id)
     if refused:
-        if again and not refused[0].after and refused[0].reason != UNDONE:
-            return HttpResponseRedirect(again)
         messages.error(request, _why_not(change, refused[0]))
-        return HttpResponseRedirect((refused[0].after and again) or back)
+        return HttpResponseRedirect(back)
     first, *others = done
     title, words = first.title or _("Without a title"), in_words(change)
     if undone:

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _
 
 TAG = "way-back "  # begins the tags of a message that has a way back
 MOST_CHARACTERS = 400  # of the note: a cookie that is too large is lost, with its way back
@@ -18,14 +17,13 @@ class UndoAction:
     """A form with one button: where it is sent, and its hidden fields."""
 
     address: str
-    label: str
     fields: dict[str, str]
 
 
-def offer(request: HttpRequest, text: str, address: str, label: str = "", **fields: object) -> None:
+def offer(request: HttpRequest, text: str, address: str, **fields: object) -> None:
     """Say on the next page what was done, with a button that POSTs the fields to an address of the CMS."""
     values = {name: str(value) for name, value in fields.items()}
-    way_back = {"address": address, "label": label or _("Undo"), "fields": values}
+    way_back = {"address": address, "fields": values}
     note = Truncator(text).chars(MOST_CHARACTERS)
     messages.success(request, note, extra_tags=TAG + json.dumps(way_back))
 
@@ -39,4 +37,5 @@ def from_tags(tags: str) -> UndoAction | None:
     """Return the way back that a message's tags hold, None if it has none."""
     if not tags.startswith(TAG):
         return None
-    return UndoAction(**json.loads(tags.removeprefix(TAG)))
+    way_back = json.loads(tags.removeprefix(TAG))
+    return UndoAction(way_back["address"], way_back["fields"])  # builds before said a label, too

@@ -14,12 +14,12 @@ from dealsite.data.editing import bulk_progress
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult
 from dealsite.data.editing.verbs.edit import Import
-from dealsite.data.editing.verbs.verb import Doing, Prefetched
+from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
 from dealsite.data.entities.attributes import money
 from dealsite.data.entities.batches import CHANGED, PRICES
 from dealsite.data.entities.deals import CODE, SHOP
 from dealsite.data.jobs.jobs import Job
-from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.errors import NotFound
 from dealsite.imports.identity import There, drafts_there
 from dealsite.imports.rows import NewDeal, shown
 
@@ -121,7 +121,7 @@ class Updating:
         if not change_of(changed, there):
             return False
         if there.updated_at > self.asked_at and there.updated_by != self.by:
-            raise Conflict(_("%(name)s changed it meanwhile.") % {"name": there.updated_by})
+            raise ChangedMeanwhile(there.updated_by)
 
         def note(before: str, after: str, stock: int | None) -> AuditContext:
             result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)

@@ -198,6 +198,18 @@ def test_what_others_changed_since_the_page_was_shown_is_left_alone_with_both_va
     assert deals.get(made[0].id).content.price == Decimal("70.00")
 
 
+def test_a_value_that_was_given_comes_back_with_who_changed_the_deal_whatever_it_was(editor, monkeypatch):
+    deal = make_deal(now=NOW - DAY, stock=3)
+    change(deal, title="Better")
+    monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * MINUTE)
+    page = do(editor, "stock", deal, to_stock="5", given="1", version="1")
+    assert page.status_code == 422
+    assert "olga changed it meanwhile." in text_of(page)
+    again = inputs(page)
+    assert (again["to_stock"], again["version"]) == ("5", "2")
+    assert said(editor.post("/cms/deals/do/stock/", again)) == "The stock of “Better” is 5 now."
+
+
 def test_what_others_changed_in_any_way_since_the_page_was_shown_is_left_as_they_left_it(
     editor, made, monkeypatch
 ):

@@ -418,8 +418,8 @@ def test_a_scheduled_deal_cannot_be_ended(editor, troubles):
 )
 def test_an_end_that_is_none_is_asked_for_again(editor, troubles, ends_at):
     deal = troubles["ending"]
-    page = do(editor, "expiry", deal, to_expiry=ends_at, given="1", follow=True)
-    assert (page.status_code, page.request["PATH_INFO"]) == (422, reverse("cms_bulk"))
+    page = do(editor, "expiry", deal, to_expiry=ends_at, given="1")
+    assert page.status_code == 422
     assert 'name="to_expiry"' in page.content.decode()
     assert deals.get(deal.id) == deal
 
@@ -487,8 +487,7 @@ def test_the_words_of_a_picture_are_written_right_there_and_taken_back(editor, t
 )
 def test_no_words_and_too_many_are_refused(editor, troubles, alt, words):
     deal = troubles["alt-texts"]
-    response = do(editor, "alt-text", deal, to_alt=alt, version="1", given="1")
-    page = editor.get(response["Location"])
+    page = do(editor, "alt-text", deal, to_alt=alt, version="1", given="1")
     assert page.status_code == 422
     assert words in page.content.decode()
     assert page.context["form"]["to_alt"].value() == alt
@@ -497,17 +496,17 @@ def test_no_words_and_too_many_are_refused(editor, troubles, alt, words):
 
 
 def test_a_picture_that_was_taken_away_meanwhile_gets_no_words(editor):
-    response = do(editor, "alt-text", make_deal(), to_alt="x", given="1")
-    assert "It has no picture any more." in editor.get(response["Location"]).content.decode()
+    page = do(editor, "alt-text", make_deal(), to_alt="x", given="1")
+    assert "It has no picture any more." in page.content.decode()
 
 
 def test_words_for_what_was_changed_meanwhile_come_back_to_be_saved_again(editor, monkeypatch):
     deal = make_deal(picture=PICTURE, now=NOW - HOUR)
     described = replace(deal.content, picture=replace(PICTURE, alt="A desk"))
     editing.edit(deal, described, version=1, brand=make_brand(), by="oscar", now=NOW)
-    response = do(editor, "alt-text", deal, to_alt="A lamp", version="1", given="1", next=topic("alt-texts"))
-    assert said(response) == "oscar changed it meanwhile. Its value is now: A desk. You asked for: A lamp."
-    page = editor.get(response["Location"])
+    page = do(editor, "alt-text", deal, to_alt="A lamp", version="1", given="1", next=topic("alt-texts"))
+    both = "oscar changed it meanwhile. Its value is now: A desk. You asked for: A lamp."
+    assert both in page.content.decode()
     again = inputs(page)
     assert (again["to_alt"], again["version"], again["next"]) == ("A lamp", "2", topic("alt-texts"))
     monkeypatch.setattr(timezone, "now", lambda: NOW + HOUR)

@@ -27,3 +27,8 @@ def test_a_long_note_does_not_cost_its_way_back(rf):
     way_back = undo.from_tags(message.extra_tags)
     assert way_back is not None
     assert way_back.fields == {"kept": "3", "version": "4"}
+
+
+def test_a_note_of_a_build_before_has_its_way_back():
+    tags = undo.TAG + '{"address": "/cms/", "label": "Undo", "fields": {}}'
+    assert undo.from_tags(tags) == undo.UndoAction("/cms/", {})

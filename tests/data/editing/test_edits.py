@@ -62,7 +62,11 @@ def test_what_was_typed_is_taken_back(made):
     before = held()
     content = replace(made.content, title="Shelf", description="Of oak.")
     brand = brands.get("nordlicht")
-    changed, job_id = measured(bulk_progress.edit_alone)(made, content, brand=brand, by=EDITOR, now=NOW)
+    how: Any = {"brand": brand, "by": EDITOR, "now": NOW}
+    if isinstance(made, deals.Deal):
+        changed, job_id = measured(bulk_progress.edit_alone)(made, content, **how)
+    else:
+        changed, job_id = bulk_progress.edit_alone(made, content, **how)
     assert (changed, changed.content, changed.version) == (again(made), content, 2)
     outcome = take_back(job_id)
     assert (outcome.refused, held(), again(made).version) == ([], before, 3)

@@ -250,11 +250,14 @@ def test_without_a_code_a_shops_deal_is_one_without_and_becomes_one_with_again()
     assert (content.sold, content.voucher_code) == (CODE, "SAVE10")
 
 
-def test_the_end_that_a_deal_had_does_not_come_back_once_it_has_passed():
+@pytest.mark.parametrize(
+    ("name", "value", "ends"), [("expire", "", NOW), ("expiry", iso(NOW + DAY), NOW + DAY)]
+)
+def test_the_end_that_a_deal_had_does_not_come_back_once_it_has_passed(name, value, ends):
     made = make_deal(now=NOW - DAY, expires_at=NOW + MINUTE)
-    do(BulkChange("deal", "expire"), made.id)
+    do(BulkChange("deal", name, value), made.id)
     assert [row.reason for row in take_back().refused] == ["The end that it had has passed meanwhile."]
-    assert deals.get(made.id).content.expires_at == NOW
+    assert deals.get(made.id).content.expires_at == ends
 
 
 def test_a_deal_that_went_live_at_its_new_time_stays():

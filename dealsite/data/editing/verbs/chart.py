@@ -46,9 +46,9 @@ def of_kind(kind: str) -> list[Verb[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class BulkChange:
-    """What is done to deals (`kind` deal) or drafts: a verb by its name, and the value that it needs.
+    """What is done to deals (`kind` deal), drafts or the list of a page: a verb by its name, and the value it needs.
 
-    That is a time in ISO, a slug, the id of a page, a number, a code, or the rule of a price.
+    That is a time in ISO, a slug, the id of a page, a number, a code, words, a link, or the rule of a price.
     """
 
     kind: str

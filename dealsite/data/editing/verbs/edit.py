@@ -37,7 +37,6 @@ class Edit(Verb[Entry]):
     name = "edit"
     kinds: ClassVar[tuple[str, ...]] = ()  # no menu shows it
     says = gettext_lazy("Edit")
-    did = gettext_lazy("“%(title)s” is changed.")
 
     def make(self, entry: Entry, content: DealContent, doing: Doing) -> Entry:
         """Give an entry another content, and return it. 1 transaction."""

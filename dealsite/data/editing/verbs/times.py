@@ -30,6 +30,13 @@ class SetEnd(FieldVerb):
             return _("This time has passed. Choose a later one.")
         return super().refusal(value, entry, prefetched, now)
 
+    def changed_since(
+        self, value: str, row: BulkResult, entry: Entry, prefetched: Prefetched, now: datetime
+    ) -> str:
+        if row.before and from_iso(row.before) <= now:
+            return _("The end that it had has passed meanwhile.")
+        return super().changed_since(value, row, entry, prefetched, now)
+
 
 class End(SetEnd):
     """Let a live deal end now."""
@@ -52,13 +59,6 @@ class End(SetEnd):
         assert isinstance(entry, Deal)  # noqa: S101 - no draft ends
         context = doing.note(self.value_in(entry.content), iso(doing.now))
         editing.expire_now(entry, by=doing.by, now=doing.now, audit_context=context)
-
-    def changed_since(
-        self, value: str, row: BulkResult, entry: Entry, prefetched: Prefetched, now: datetime
-    ) -> str:
-        if row.before and from_iso(row.before) <= now:
-            return _("The end that it had has passed meanwhile.")
-        return super().changed_since(value, row, entry, prefetched, now)
 
 
 class Reschedule(Verb[Deal]):

@@ -29,7 +29,7 @@ E = TypeVar("E", bound=Entry)  # what a verb can be done to
 class BulkResult:
     """What became of one deal or draft: the value that it had and the one that it got, or why it was left alone.
 
-    Of an import, these are its versions, and the stock that it got where that is another one.
+    Of an edit, these are its versions, and the stock that it got where that is another one.
     """
 
     id: str
