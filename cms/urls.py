@@ -1,6 +1,6 @@
 """Every address under /cms/."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
 from cms.ask import ask
 from cms.bulk import bulk
@@ -34,6 +34,21 @@ from cms.people import audit, limits, security, users
 from cms.shared import pictures
 from cms.taxonomy import brand_merges, named_brands, taxonomy
 
+
+class KindConverter:
+    """The kind of an entry: `deals/` or `drafts/` in an address."""
+
+    regex = "deals|drafts"
+
+    def to_python(self, value: str) -> str:
+        return value.removesuffix("s")
+
+    def to_url(self, kind: str) -> str:
+        return f"{kind}s"
+
+
+register_converter(KindConverter, "kind")
+
 urlpatterns = [
     path("", overview.overview, name="cms_home"),
     path("go/", palette.palette, name="cms_palette"),
@@ -59,23 +74,19 @@ urlpatterns = [
     path("deals/bulk/<str:job_id>/report/", bulk.report, name="cms_bulk_report"),
     path("deals/bulk/<str:job_id>/undo/", bulk.undo, name="cms_undo_bulk"),
     path("deals/<str:deal_id>/", deal.deal, name="cms_deal"),
-    path("deals/<str:deal_id>/terms/", price_and_expiry.deal_terms, name="cms_deal_terms"),
-    path("deals/<str:deal_id>/autosave/", autosave.autosave_changes, name="cms_autosave_changes"),
-    path("deals/<str:deal_id>/history/", history.deal_history, name="cms_deal_history"),
-    path("deals/<str:deal_id>/history/compare/", history.compare_deal, name="cms_compare_deal"),
+    path("drafts/<str:draft_id>/", drafts.draft, name="cms_draft"),
+    path("<kind:kind>/<str:entry_id>/autosave/", autosave.autosave, name="cms_autosave"),
+    path("<kind:kind>/<str:entry_id>/history/", history.history, name="cms_history"),
+    path("<kind:kind>/<str:entry_id>/history/compare/", history.compare, name="cms_compare"),
+    path("<kind:kind>/<str:entry_id>/presence/", presence.heartbeat, name="cms_presence"),
+    path("<kind:kind>/<str:entry_id>/presence/leave/", presence.leave, name="cms_leave"),
+    path("<kind:kind>/<str:entry_id>/purge/", trash.purge, name="cms_purge"),
+    path("<kind:kind>/<str:entry_id>/restore/", trash.restore, name="cms_restore"),
+    path("<kind:kind>/<str:entry_id>/terms/", price_and_expiry.terms, name="cms_terms"),
     path("deals/<str:deal_id>/holders/", buyers.buyers, name="cms_buyers"),
     path("deals/<str:deal_id>/check-link/", attention.check_link, name="cms_check_link"),
-    path("drafts/<str:draft_id>/", drafts.draft, name="cms_draft"),
-    path("drafts/<str:draft_id>/autosave/", autosave.autosave_draft, name="cms_autosave_draft"),
-    path("drafts/<str:draft_id>/terms/", price_and_expiry.draft_terms, name="cms_draft_terms"),
-    path("drafts/<str:draft_id>/history/", history.draft_history, name="cms_draft_history"),
-    path("drafts/<str:draft_id>/history/compare/", history.compare_draft, name="cms_compare_draft"),
-    path("presence/<str:kind>/<str:thing_id>/", presence.heartbeat, name="cms_presence"),
-    path("presence/<str:kind>/<str:thing_id>/leave/", presence.leave, name="cms_leave"),
     path("pictures/", pictures.upload_picture, name="cms_upload_picture"),
     path("trash/", trash.trash_list, name="cms_trash"),
-    path("trash/<str:kind>/<str:thing_id>/restore/", trash.restore, name="cms_restore"),
-    path("trash/<str:kind>/<str:thing_id>/delete/", trash.purge, name="cms_purge"),
     path("brands/", taxonomy.brand_list, name="cms_brands"),
     path("brands/new/", taxonomy.new_brand, name="cms_new_brand"),
     path("brands/names/", named_brands.brand_names, name="cms_brand_names"),

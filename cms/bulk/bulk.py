@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -33,12 +34,13 @@ from cms.lists.search import LACKS, find_deals, is_found
 from cms.shared import undo as toast
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
 from dealsite.accounts.decorators import role, sent_again
-from dealsite.data.catalogue import deal_lists
+from dealsite.data.catalogue import deal_lists, entries
 from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import Bulk, BulkChange, BulkResult
 from dealsite.data.editing.verbs.fields import FieldVerb
-from dealsite.data.editing.verbs.verb import Entry, Prefetched, read
+from dealsite.data.editing.verbs.verb import Prefetched
 from dealsite.data.entities.batches import REFUSED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid
@@ -107,7 +109,7 @@ def _value_page(request: EditorRequest, context: dict[str, Any], *, why_not: str
     """Ask for a value, of one entry from the one that it has; `why_not`: what stands against the one that was given."""
     form, chosen = context["form"], context["chosen"]
     if chosen.is_one:
-        context["entry"] = entry = read(chosen.kind, chosen.ids).get(chosen.ids[0])
+        context["entry"] = entry = entries.get_many(chosen.kind, chosen.ids).get(chosen.ids[0])
         if entry is None:
             messages.error(request, _("It was deleted meanwhile."))
             return HttpResponseRedirect(context["back"])
@@ -128,16 +130,16 @@ def _outlook(change: BulkChange, chosen: BulkChoice, now: datetime) -> BulkPrevi
     outlook = BulkPreview(change)
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
-        found = is_found(matching)
-        page = find_deals(matching, now=now) if found else deal_lists.cms_list(matching, now=now, size=SHOWN)
+        read = find_deals if is_found(matching) else partial(deal_lists.cms_list, size=SHOWN)
+        page = read(matching, now=now)
         ids = [card.id for card in page.cards]
-    entries = read(change.kind, ids)
-    prefetched = change.verb.prefetch(change.value, entries.values())
+    found = entries.get_many(change.kind, ids)
+    prefetched = change.verb.prefetch(change.value, found.values())
     for one in ids:
-        if one not in entries:
+        if one not in found:
             outlook.missing += 1
             continue
-        row = _previewed(change, entries[one], prefetched, now)
+        row = _previewed(change, found[one], prefetched, now)
         (outlook.refused if row.refusal else outlook.open).append(row)
     return outlook
 
@@ -191,7 +193,7 @@ def do(request: EditorRequest, action: str) -> HttpResponse:
             number, how = total_of(matching, now)
             more = {"matching": replace(matching, how=how), "total": number or 0}
         else:
-            more = {"targets": targets_of(change, chosen.ids, read(change.kind, chosen.ids))}
+            more = {"targets": targets_of(change, chosen.ids, entries.get_many(change.kind, chosen.ids))}
         bulk.start(change, job_id=job_id, by=by, asked_at=asked_at, now=now, **more)
     return redirect("cms_bulk_job", job_id)
 

@@ -24,12 +24,13 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deal_lists import STATES, DealFilter
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names, page_names
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.chart import VERBS, of_kind
 from dealsite.data.editing.verbs.fields import FieldVerb
 from dealsite.data.editing.verbs.prices import PriceRule, SetPrice, SetWasPrice
-from dealsite.data.editing.verbs.verb import Entry, Verb
+from dealsite.data.editing.verbs.verb import Verb
 from dealsite.data.entities.attributes import YEARS
 from dealsite.data.entities.deals import ALT_CHARACTERS, MAX_STOCK, VOUCHER_CODE_CHARACTERS
 from dealsite.data.entities.drafts import LAST_VERSION

@@ -10,6 +10,7 @@ only then, so a form left open for hours does not date its deal back.
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -19,11 +20,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.deals.deal import deal_conflict, edit_page
+from cms.deals.deal import change, entry_page
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import undo
-from cms.shared.forms import DealForm, typed, typed_deal
+from cms.shared.field_merge import base_of
+from cms.shared.forms import DealForm, keep_times, typed, typed_deal
 from cms.shared.requests import (
     OPEN_FOR_LONG,
     EditorRequest,
@@ -37,7 +39,7 @@ from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import bulk_progress
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.verb import Doing, Prefetched
-from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
+from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_new, is_ulid, iso, new_id, new_ulid
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
@@ -54,7 +56,7 @@ DEAL_DELETED = gettext_lazy(
 def new_draft(request: EditorRequest) -> HttpResponse:
     """An empty form, with the id that the draft will have."""
     form = DealForm.opened(typed_deal(DealContent(), ""), version=0)
-    return draft_page(request, form, new_ulid(timezone.now()))
+    return entry_page(request, form, "draft", new_ulid(timezone.now()))
 
 
 @takes_files(PICTURE_FORM)
@@ -65,95 +67,71 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     if not is_ulid(draft_id):
         raise NotFound(_("There is no such draft."))
     if request.method == "POST":
-        return change_draft(request, draft_id)
+        return change(request, "draft", draft_id, DealForm.posted(request.POST, request.FILES), _change)
     stored = drafts.get(draft_id)
     if stored.published_as:
         messages.info(request, _("This draft was published. Here is the deal."))
         return redirect(in_list(request, reverse("cms_deal", args=[stored.published_as])))
     form = DealForm.opened(typed(stored), stored.version)
-    return draft_page(request, form, draft_id, stored)
-
-
-def change_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """Carry out what a button asks for; whatever fails, the form comes back with all that was typed."""
-    form = DealForm.posted(request.POST, request.FILES)
-    try:
-        try:
-            return _change(request, form, draft_id)
-        except VersionConflict as conflict:
-            return _conflict(request, form, conflict.current or drafts.get(draft_id))
-    except Invalid as error:
-        form.refuse(error.fields, str(error))
-        return draft_page(request, form, draft_id, status=422)
-    except NotFound:
-        if find_draft(draft_id):
-            raise  # it was not the draft that was missing
-        form.version = 0
-        fresh_id = new_id(draft_id, timezone.now())
-        return draft_page(request, form, fresh_id, trouble=str(DELETED), status=409)
-    except Unavailable as error:
-        return draft_page(request, form, draft_id, trouble=str(error), status=503)
+    form.entry = stored
+    return entry_page(request, form, "draft", draft_id)
 
 
 def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpResponse:
     now, by = timezone.now(), request.user.username
-    action = request.POST.get("action", "save")
-    stored = find_draft(draft_id)
+    action = request.POST.get("action", "save").removesuffix("-next")
+    form.entry = stored = find_draft(draft_id)
+    show = partial(entry_page, request, form, "draft")
+    if stored and stored.published_as:
+        return _published(request, form, stored)
     if stored:
-        form.keep_times(stored.content)
-        if form.chooses:
-            form.take(typed(stored))
+        keep_times(form, stored.content)
+        form.take_chosen(typed(stored))
     is_valid = form.is_valid()
-    if action == "compare" and stored and not stored.published_as:  # to what another has saved meanwhile
-        if stored.version != form.version:
-            return _conflict(request, form, stored)
-        return draft_page(request, form, draft_id, stored)
+    if stored and action == "compare":  # to what another has saved meanwhile; nothing is saved
+        return show(draft_id, status=form.compare(typed(stored), stored.version))
     if not is_valid:
-        return draft_page(request, form, draft_id, stored, status=422)
-    content, brand = named_content(form, stored)
+        return show(draft_id, status=422)
+    if stored and stored.last_edit in form.autosaves:  # what others saved before was seen then
+        form.version, form.seen = stored.version, base_of(typed(stored))
+    if stored and not form.settle(typed(stored), stored.version, unseen=action == "save"):
+        return show(draft_id, status=409)
+    content, brand = named_content(form)
     live_at = _live_at(form, action, now)
     form.refuse(text_problems(content) if live_at is None else problems(content, live_at=live_at))
     if form.errors:
-        return draft_page(request, form, draft_id, stored, status=422)
+        return show(draft_id, status=422)
     if stored is None and form.version:
-        raise NotFound
+        form.version = 0
+        return show(new_id(draft_id, now), trouble=str(DELETED), status=409)
     if stored is None and not is_new(draft_id, now):
-        return draft_page(request, form, new_ulid(now), trouble=str(OPEN_FOR_LONG), status=409)
-    if stored and not is_mine(stored, form, content):
-        return _conflict(request, form, stored, content)
+        return show(new_ulid(now), trouble=str(OPEN_FOR_LONG), status=409)
 
     if content.brand and brand is None:
         brand = create_brand(form, by=by, now=now)
-    if stored is None:
-        stored = drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now)
-        if not is_mine(stored, form, content):
-            return _conflict(request, form, stored, content)
+    before = stored or drafts.create(content, draft_id=draft_id, brand=brand, by=by, now=now)
+    if stored is None and before.content != content:  # somebody was faster
+        raise VersionConflict
     if live_at is None:
-        if stored.content == content:
+        if before.content == content:
             messages.success(request, _("The draft is saved."))
         else:
-            _saved, job_id = bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now)
-            undo.offer_for(request, _("The draft is saved."), job_id, request.path)
+            _saved, job_id = bulk_progress.edit_alone(before, content, brand=brand, by=by, now=now)
+            text = _("The draft is saved.") + form.also_said(before.updated_by)
+            undo.offer_for(request, text, job_id, request.path)
         return after_saving(request, reverse("cms_draft", args=[draft_id]))
     if brand is None:
         raise Invalid(brand=_("Choose a brand, or enter a new one."))
     change = (
         BulkChange("draft", "publish") if live_at <= now else BulkChange("draft", "schedule", iso(live_at))
     )
-    entry, prefetched = replace(stored, content=content), Prefetched({content.brand: brand})
+    entry, prefetched = replace(before, content=content), Prefetched({content.brand: brand})
     done = bulk_progress.DoneAlone(change, title=content.title, by=by, now=now, entry_id=entry.id)
     change.verb.carry_out(
         entry, Doing(change.value, prefetched, done.note, by, now, announce=form.cleaned_data["announce"])
     )
     undo.offer_for(request, _said(live_at, now), done.job.id, request.path)
     return after_saving(request, reverse("cms_deal", args=[done.row.after]))
-
-
-def is_mine(stored: Draft, form: DealForm, content: DealContent) -> bool:
-    """Tell whether the draft is as this editor saw it, or already as it is to be: that is no conflict."""
-    if stored.published_as:
-        return False
-    return stored.version == form.version or stored.content == content or stored.last_edit in form.autosaves
 
 
 def _said(live_at: datetime, now: datetime) -> str:
@@ -174,22 +152,19 @@ def _live_at(form: DealForm, action: str, now: datetime) -> datetime | None:
     return chosen or now
 
 
-def _conflict(
-    request: EditorRequest, form: DealForm, stored: Draft, content: DealContent | None = None
-) -> HttpResponse:
-    """Lead to the deal that the draft became, or show what somebody else made of the draft."""
-    if not stored.published_as:
-        form.set_against(typed(stored), stored.version)
-        return draft_page(request, form, stored.id, stored, status=409)
+def _published(request: EditorRequest, form: DealForm, pointer: Draft) -> HttpResponse:
+    """Lead to the deal that a draft became, or show what differs between it and the form."""
+    form.is_valid()
+    now, form.entry = timezone.now(), None
     try:
-        deal = deals.get(stored.published_as)
+        form.entry = deal = deals.get(pointer.published_as)
     except NotFound:
         form.version = 0
-        return draft_page(request, form, new_ulid(timezone.now()), trouble=str(DEAL_DELETED), status=409)
-    content = content or named_content(form, deal)[0]
-    if deal.content != content:
-        return deal_conflict(request, form, deal)
-    messages.success(request, _said(deal.live_at, timezone.now()))
+        return entry_page(request, form, "draft", new_ulid(now), trouble=str(DEAL_DELETED), status=409)
+    if deal.content != named_content(form)[0]:
+        form.set_against(typed(deal), deal.version)
+        return entry_page(request, form, "deal", deal.id, status=409)
+    messages.success(request, _said(deal.live_at, now))
     return after_saving(request, reverse("cms_deal", args=[deal.id]))
 
 
@@ -199,24 +174,3 @@ def find_draft(draft_id: str) -> Draft | None:
         return drafts.get(draft_id)
     except NotFound:
         return None
-
-
-def draft_page(
-    request: EditorRequest,
-    form: DealForm,
-    draft_id: str,
-    stored: Draft | None = None,
-    *,
-    trouble: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    """The form of a draft."""
-    address = reverse("cms_draft", args=[draft_id])
-    page = {
-        "draft_id": draft_id,
-        "draft": stored,
-        "trouble": trouble,
-    }
-    if status in (200, 422):  # where somebody else was faster, the editor decides how it goes on
-        page["autosave_address"] = reverse("cms_autosave_draft", args=[draft_id])
-    return edit_page(request, "cms/deals/draft.html", form, address, page, status)

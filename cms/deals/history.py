@@ -11,14 +11,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from cms.lists.deal_list import query
-from cms.people.audit import row
+from cms.people import audit as audit_log
 from cms.shared.forms import FIELD_LABELS, SELLERS
 from cms.shared.requests import EditorRequest, editor_page
-from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue import entries
 from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.entries import became
 from dealsite.data.editing import audit, trash, versions
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import NotFound
@@ -30,29 +30,24 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class HistoryTarget:
-    """The deal or draft whose history it is; `now` is what it is, None where that is gone."""
+    """The deal or draft whose history it is; `now` is what it is, None where that is gone.
+
+    `is_there`: it can be edited. `draft`: what a deal was before it was published; `published_as`: what a draft became.
+    """
 
     kind: str
     id: str
-    title: str
-    history_id: str
-    now: Version | None
-    thing: Deal | Draft | None = None  # as long as it can be edited
+    title: str = ""
+    history_id: str = ""
+    now: Version | None = None
+    is_there: bool = False
     in_trash: bool = False
     published_as: str = ""
     draft: str = ""
 
     @property
     def address(self) -> str:
-        return reverse(f"cms_{self.kind}_history", args=[self.id])
-
-    @property
-    def compare_address(self) -> str:
-        return reverse(f"cms_compare_{self.kind}", args=[self.id])
-
-    @property
-    def page(self) -> str:
-        return reverse(f"cms_{self.kind}", args=[self.id])
+        return reverse("cms_history", args=[self.kind, self.id])
 
 
 @dataclass(frozen=True)
@@ -65,23 +60,15 @@ class VersionRow:
     is_now: bool
 
 
-@editor_page("2 queries + 2 batch gets")
-def deal_history(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """What a deal was and what was done to it, also to one that is deleted. 2 batch gets + 2 queries, or 1 get more."""
-    return _history(request, "deal", deal_id)
-
-
-@editor_page("1 get + 2 queries + 1 batch get")
-def draft_history(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """What a draft was and what was done to it. 1 get + 2 queries + 1 batch get, or 1 get more."""
-    return _history(request, "draft", draft_id)
-
-
-def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
-    target = _target(kind, thing_id)
+@editor_page(
+    "2 queries + 2 batch gets or 1 get + 2 queries + 1 batch get", at=("", "/cms/drafts/{draft_id}/history/")
+)
+def history(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """What a deal or draft was and what was done to it, also to one that is deleted."""
+    target = _target(kind, entry_id)
     below = _number(request.GET.get("below", ""))
     page = versions.newest(target.history_id, below=below or None)
-    log = audit.page(kind=kind, subject=thing_id, after=request.GET.get("after"))
+    log = audit.page(kind=kind, subject=entry_id, after=request.GET.get("after"))
     kept = page.versions if below or target.now is None else [target.now, *page.versions]
     older = [*kept[1:], page.before]
     rows = [_row(version, before, target) for version, before in zip(kept, older, strict=False)]
@@ -92,7 +79,7 @@ def _history(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
         "compared_with": kept[1].number if len(kept) > 1 else None,
         "before": "?" if below else "",
         "after_versions": query({"below": str(page.versions[-1].number)}) if page.before else "",
-        "rows": [replace(row(entry), address="") for entry in log.entries],
+        "rows": [replace(audit_log.row(entry), address="") for entry in log.entries],
         "newest": "?" if request.GET.get("after") else "",
         "after": query({"after": log.after}) if log.after else "",
         "trail": _trail(target, _("History")),
@@ -107,24 +94,17 @@ def _row(version: Version, older: Version | None, target: HistoryTarget) -> Vers
 
 def _trail(target: HistoryTarget, last: str) -> list[tuple[str, str]]:
     start = (reverse("cms_deals"), _("Deals"))
-    thing = (target.page, _("Deal") if target.kind == "deal" else _("Draft"))
-    return [start, *([thing] if target.thing or target.published_as else []), ("", last)]
+    thing = (reverse(f"cms_{target.kind}", args=[target.id]), str(audit_log.KINDS[target.kind]))
+    return [start, *([thing] if target.is_there or target.published_as else []), ("", last)]
 
 
-@editor_page("2 batch gets", at="?a=1&b=2")
-def compare_deal(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Two versions of a deal side by side. 2 batch gets."""
-    return _compare(request, _target("deal", deal_id))
-
-
-@editor_page("1 get + 1 batch get", at="?a=1&b=1")
-def compare_draft(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """Two versions of a draft side by side. 1 get + 1 batch get."""
-    return _compare(request, _target("draft", draft_id))
-
-
-def _compare(request: EditorRequest, target: HistoryTarget) -> HttpResponse:
-    """The page of two versions, `a` and `b`."""
+@editor_page(
+    "2 batch gets or 1 get + 1 batch get",
+    at=("?a=1&b=2", "/cms/drafts/{draft_id}/history/compare/?a=1&b=1"),
+)
+def compare(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """Two versions of a deal or draft, `a` and `b`, side by side."""
+    target = _target(kind, entry_id)
     if not {"a", "b"} & request.GET.keys():
         return redirect(target.address)
     numbers = {_number(request.GET.get(name, "")) for name in ("a", "b")}
@@ -141,7 +121,7 @@ def _compare(request: EditorRequest, target: HistoryTarget) -> HttpResponse:
         "newer": newer,
         "changed": [field for field in fields if field.is_changed],
         "same": [field for field in fields if not field.is_changed],
-        "may_restore": [found[n] for n in sorted(numbers) if target.thing and found[n] is not target.now],
+        "may_restore": [found[n] for n in sorted(numbers) if target.is_there and found[n] is not target.now],
         "end_passed": {one.number for one in (older, newer) if _end_has_passed(one, target)},
         "trail": [
             *_trail(target, "")[:-1],
@@ -164,34 +144,35 @@ def _number(text: str) -> int:
     return number_in(text, most=DIGITS) or 0
 
 
-def _target(kind: str, thing_id: str) -> HistoryTarget:
+def _target(kind: str, entry_id: str) -> HistoryTarget:
     """Return whose history it is; of what is gone, only that. NotFound for what no id is."""
-    if not is_ulid(thing_id):
+    if not is_ulid(entry_id):
         raise NotFound(_("There is no such deal."))
     try:
-        return _of_stored(deals.get(thing_id) if kind == "deal" else drafts.get(thing_id))
+        entry = entries.get(kind, entry_id)
     except NotFound:
-        thing = trash.find(kind, thing_id)
-    if thing is None:
-        return HistoryTarget(kind, thing_id, "", thing_id, None)
-    kept = dict(thing.kept or {})
-    stock = (thing.offer or {}).get("stock") if kind == "deal" else kept.get("stock")
-    content = content_from_item(kept, thing.card, stock)
-    at, by = from_iso(kept["updated_at"]), kept["updated_by"]
-    now = Version(kept["version"], content, thing.card.brand_name, at, by)
+        return _of_deleted(kind, entry_id)
+    if deal := became(entry):
+        return HistoryTarget(kind, entry_id, history_id=entry_id, published_as=deal)
+    now = Version(entry.version, entry.content, entry.card.brand_name, entry.updated_at, entry.updated_by)
+    draft = entry.draft if isinstance(entry, Deal) else ""
+    return HistoryTarget(
+        kind, entry_id, entry.content.title, entry.history_id, now, is_there=True, draft=draft
+    )
+
+
+def _of_deleted(kind: str, entry_id: str) -> HistoryTarget:
+    deleted = trash.find(kind, entry_id)
+    if deleted is None:
+        return HistoryTarget(kind, entry_id, history_id=entry_id)
+    kept = dict(deleted.kept or {})
+    stock = (deleted.offer or {}).get("stock") if kind == "deal" else kept.get("stock")
+    content = content_from_item(kept, deleted.card, stock)
+    now = Version(
+        kept["version"], content, deleted.card.brand_name, from_iso(kept["updated_at"]), kept["updated_by"]
+    )
     draft = kept.get("draft", "")
-    return HistoryTarget(kind, thing_id, content.title, thing.history_id, now, in_trash=True, draft=draft)
-
-
-def _of_stored(stored: Deal | Draft) -> HistoryTarget:
-    if isinstance(stored, Draft) and stored.published_as:
-        return HistoryTarget("draft", stored.id, "", stored.id, None, published_as=stored.published_as)
-    by, at = stored.updated_by, stored.updated_at
-    now = Version(stored.version, stored.content, stored.card.brand_name, at, by)
-    title = stored.content.title
-    if isinstance(stored, Draft):
-        return HistoryTarget("draft", stored.id, title, stored.id, now, stored)
-    return HistoryTarget("deal", stored.id, title, stored.history_id, now, stored, draft=stored.draft)
+    return HistoryTarget(kind, entry_id, content.title, deleted.history_id, now, in_trash=True, draft=draft)
 
 
 @dataclass(frozen=True)

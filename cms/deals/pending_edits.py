@@ -51,11 +51,12 @@ def keep_form(
     )
 
 
-def set_against(form: DealForm, kept: PendingEdits) -> None:
-    """Let a form show what differs between it and the changes that somebody else kept."""
-    form.set_against(typed_changes(kept), kept.base)
+def settle(form: DealForm, kept: PendingEdits, *, unseen: bool) -> bool:
+    """Merge a form with the unpublished changes that somebody else kept since, as `EditForm.settle` does."""
+    is_settled = form.settle(typed_changes(kept), kept.base, unseen=unseen, is_newer=True)
     form.seen = kept.seen or form.seen
-    form.kept, form.changes, form.opens_changes, form.against = kept, kept.version, True, "changes"
+    form.changes, form.opens_changes, form.against = kept.version, True, "changes"
+    return is_settled
 
 
 def address_of(deal_id: str) -> str:

@@ -18,11 +18,11 @@ from dealsite.web.pages import open_while
 
 @editor_action
 @open_while("read-only")
-def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+def heartbeat(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Note that the form is open; answers with who else has it open, or 204 if nothing is new since the last time."""
-    _check(kind, thing_id)
+    _check(entry_id)
     user = request.user
-    heartbeat = presence.heartbeat(kind, thing_id, username=user.username, name=user.name, now=timezone.now())
+    heartbeat = presence.heartbeat(kind, entry_id, username=user.username, name=user.name, now=timezone.now())
     opened_at = version_in(request.POST.get("version", ""))
     news = _news(heartbeat, opened_at, user.username)
     shown = str(zlib.crc32(repr((heartbeat.others, news, heartbeat.version if news else 0)).encode()))
@@ -36,10 +36,10 @@ def heartbeat(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
 
 @editor_action
 @open_while("read-only")
-def leave(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+def leave(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Note that the form was closed."""
-    _check(kind, thing_id)
-    presence.leave(kind, thing_id, username=request.user.username)
+    _check(entry_id)
+    presence.leave(kind, entry_id, username=request.user.username)
     return HttpResponse(status=204)
 
 
@@ -57,6 +57,6 @@ def _news(heartbeat: Heartbeat, opened_at: int, username: str) -> str:
     return "" if heartbeat.updated_by == username else "saved"
 
 
-def _check(kind: str, thing_id: str) -> None:
-    if kind not in presence.KINDS or not is_ulid(thing_id):
+def _check(entry_id: str) -> None:
+    if not is_ulid(entry_id):
         raise NotFound(_("There is no such form."))

@@ -62,10 +62,10 @@ def _row(thing: TrashEntry, now: datetime) -> TrashRow:
 
 
 @editor_action
-def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+def restore(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Bring a deal or draft back from the trash; where that cannot be, the note says why."""
     try:
-        back = trash.restore(kind, thing_id, by=request.user.username, now=timezone.now())
+        back = trash.restore(kind, entry_id, by=request.user.username, now=timezone.now())
     except Conflict as error:
         messages.error(request, str(error))
         return redirect("cms_trash")
@@ -78,10 +78,10 @@ def restore(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
 @role("editor")
 @fresh
 @require_POST
-def purge(request: EditorRequest, kind: str, thing_id: str) -> HttpResponse:
+def purge(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Delete for good what lies in the trash."""
-    thing = trash.get(kind, thing_id)
-    trash.purge(kind, thing_id, by=request.user.username, now=timezone.now())
+    thing = trash.get(kind, entry_id)
+    trash.purge(kind, entry_id, by=request.user.username, now=timezone.now())
     title = thing.card.title or _("Without a title")
     messages.success(request, _("“%(title)s” is deleted for good.") % {"title": title})
     return redirect("cms_trash")

@@ -98,7 +98,7 @@ def _verbs(row: DealRow) -> list[Choice]:
     verbs = [
         Choice(_("Change price or expiry"), row.terms_address, "pencil"),
         Choice(_("Duplicate as a draft"), reverse("cms_do", args=["duplicate"]), "copy", fields=fields),
-        Choice(_("History"), reverse("cms_deal_history", args=[card.id]), "history"),
+        Choice(_("History"), reverse("cms_history", args=[row.kind, card.id]), "history"),
     ]
     if row.state not in ("scheduled", "expired"):
         expire = Choice(_("Expire now"), reverse("cms_do", args=["expire"]), "circle-x", fields=fields)

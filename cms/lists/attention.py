@@ -23,8 +23,8 @@ from cms.lists.search import page_number
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
 from dealsite.data.catalogue import content
-from dealsite.data.catalogue.attention import AttentionData
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.entries import AttentionData
 from dealsite.data.editing import links
 from dealsite.data.editing.links import LinkCheck
 from dealsite.data.jobs import task_counts

@@ -94,7 +94,7 @@ class DealRow:
 
     @property
     def terms_address(self) -> str:
-        return reverse(f"cms_{self.kind}_terms", args=[self.card.id])
+        return reverse("cms_terms", args=[self.kind, self.card.id])
 
 
 def filter_of(query: Mapping[str, str]) -> DealFilter:

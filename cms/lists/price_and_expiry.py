@@ -1,16 +1,10 @@
-"""What a deal or draft costs and until when it holds, changed in the list itself.
+"""What a deal or draft costs and until when it holds, changed in the list itself."""
 
-The form says for each field what it showed when it was opened. A field that was left as it was keeps
-what is stored by now; one that was changed here and by somebody else, too, comes back with both.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
-from django import forms
 from django.contrib import messages
+from django.forms import BoundField
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -21,143 +15,98 @@ from django.views.decorators.vary import vary_on_headers
 from cms.lists.deal_list import back_to_list, deal_rows, row_context
 from cms.lists.list_address import columns_of, list_query
 from cms.shared import undo
-from cms.shared.edit_form import Difference
-from cms.shared.field_merge import base_of, merge
+from cms.shared.edit_form import EditForm, until_saved
+from cms.shared.field_merge import Typed
 from cms.shared.fields import LocalTimeField, PriceField
-from cms.shared.forms import show_zone, typed_deal
+from cms.shared.forms import NOUNS, keep_times, show_zone, typed_deal
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
-from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue import entries
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.content import DealContent, problems, text_problems
+from dealsite.data.catalogue.content import DealContent, problems
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.entries import Entry, became
 from dealsite.data.editing import bulk_progress
-from dealsite.data.editing.verbs.verb import Entry
-from dealsite.data.table.errors import Busy, Invalid, VersionConflict
 
 FIELDS = ("price", "was_price", "expires_at")
-TRIES = 5
 
 
-class TermsForm(forms.Form):
+class TermsForm(EditForm):
     """Price, was-price and expiry."""
 
     price = PriceField(required=False, label=gettext_lazy("Price"))
     was_price = PriceField(required=False, label=gettext_lazy("RRP"))
     expires_at = LocalTimeField(required=False, label=gettext_lazy("Expires"))
 
+    compared = FIELDS
 
-@dataclass
-class Work:
-    """A form as it was sent or is first shown; `seen` is what its fields showed, `conflicts` what others changed."""
-
-    form: TermsForm
-    seen: dict[str, str]
-    conflicts: dict[str, Difference] = field(default_factory=dict)
+    def fit(self, stored: Entry) -> None:
+        """Ask for what the deal or draft needs as it is now."""
+        self.auto_id = f"%s-{stored.id}"
+        show_zone(self)
+        self.fields["price"].required = isinstance(stored, Deal) and not stored.content.condition
+        keep_times(self, stored.content)
 
     @property
-    def fields(self) -> list[tuple[Any, str, Difference | None]]:
-        """Each field with what it showed, and with both values where they contest it."""
-        return [(self.form[name], self.seen[name], self.conflicts.get(name)) for name in FIELDS]
+    def shown(self) -> list[BoundField]:
+        """The fields that nobody contests."""
+        return [self[name] for name in FIELDS if name not in self.conflicts]
 
 
-@editor_form("1 batch get")
+@editor_form("1 batch get or 1 get", at=("", "/cms/drafts/{draft_id}/terms/"))
 @sent_again
 @vary_on_headers("HX-Request")
-def deal_terms(request: EditorRequest, deal_id: str) -> HttpResponse:
-    """Price and expiry of a deal, as a form in its row or on a page of its own; changed by POST."""
-    return _terms(request, lambda: deals.get(deal_id))
+def terms(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """Price and expiry of a deal or draft, as a form in its row or on a page of its own; changed by POST."""
+    if request.method == "POST":
+        form = TermsForm.posted(request.POST)
+        return until_saved(lambda: _change(request, form, entries.get(kind, entry_id)))
+    stored = entries.get(kind, entry_id)
+    if deal := became(stored):
+        return redirect("cms_terms", "deal", deal)
+    if request.htmx and "row" in request.GET:
+        return _row(request, stored)
+    return _form_page(request, stored, TermsForm.opened(typed_terms(stored.content), stored.version))
 
 
-@editor_form("1 get")
-@sent_again
-@vary_on_headers("HX-Request")
-def draft_terms(request: EditorRequest, draft_id: str) -> HttpResponse:
-    """The same for a draft."""
-    return _terms(request, lambda: drafts.get(draft_id))
-
-
-def _terms(request: EditorRequest, read: Callable[[], Entry]) -> HttpResponse:
-    stored = read()
-    if isinstance(stored, Draft) and stored.published_as:
-        return redirect("cms_deal_terms", stored.published_as)
-    if request.method != "POST":
-        if request.htmx and "row" in request.GET:
-            return _row(request, stored)
-        shown = typed_terms(stored.content)
-        return _form_page(request, stored, Work(_form(stored, initial=shown), shown))
-    for _try in range(TRIES):
-        try:
-            return _change(request, stored)
-        except VersionConflict:  # whether it concerns us is seen when the fields are compared anew
-            stored = read()
-    raise Busy
-
-
-def typed_terms(content: DealContent) -> dict[str, str]:
+def typed_terms(content: DealContent) -> Typed:
     """Return price, was-price and expiry as the form's inputs hold them."""
     typed = typed_deal(content, "")
     return {name: typed[name] for name in FIELDS}
 
 
-def _change(request: EditorRequest, stored: Entry) -> HttpResponse:
-    work = _sent(request.POST, stored)
-    form, now = work.form, timezone.now()
-    if work.conflicts:
-        return _form_page(request, stored, work, status=409)
+def _change(request: EditorRequest, form: TermsForm, stored: Entry) -> HttpResponse:
+    if deal := became(stored):
+        return redirect("cms_terms", "deal", deal)
+    theirs = typed_terms(stored.content)
+    form.fit(stored)
+    form.take_chosen(theirs)
     if not form.is_valid():
-        return _form_page(request, stored, work, status=422)
-    content = replace(stored.content.with_rrp(form.cleaned_data["was_price"]), **form.cleaned_data)
+        return _form_page(request, stored, form, status=422)
+    if not form.settle(theirs, stored.version):
+        return _form_page(request, stored, form, status=409)
+    values = {name: form.cleaned_data[name] for name in FIELDS}
+    content = replace(stored.content.with_rrp(values["was_price"]), **values)
     if content == stored.content:
         messages.info(request, _("Nothing was to be changed."))
         return _done(request, stored)
-    try:
-        changed, job_id = _save(stored, content, by=request.user.username, now=now)
-    except Invalid as error:
-        for name, sentence in error.fields.items():
-            form.add_error(name if name in FIELDS else None, sentence)
-        return _form_page(request, stored, work, status=422)
-    title = changed.content.title or _("Without a title")
-    said = _("“%(title)s” is changed.") % {"title": title}
-    undo.offer_for(request, said, job_id, back_to_list(request))
+    form.refuse(_refusals(stored, content))
+    if form.errors:
+        return _form_page(request, stored, form, status=422)
+    brand = Brand(stored.card.brand, stored.card.brand_name) if content.brand else None
+    by, now = request.user.username, timezone.now()
+    changed, job_id = bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now)
+    said = _("“%(title)s” is changed.") % {"title": changed.content.title or _("Without a title")}
+    undo.offer_for(request, said + form.also_said(stored.updated_by), job_id, back_to_list(request))
     return _done(request, changed)
 
 
-def _sent(data: QueryDict, stored: Entry) -> Work:
-    """Return what was sent, with the stored text where nothing was changed or "theirs" was chosen."""
-    current = typed_terms(stored.content)
-    seen = {name: data.get(f"seen_{name}", current[name])[:100] for name in FIELDS}
-    mine = {name: data.get(name, "")[:100].strip() for name in FIELDS}
-    choices = {name: data.get(f"choice_{name}", "") for name in FIELDS}
-    merged = merge(base_of(seen), mine, current, choices)
-    form = _form(stored, data=merged.result)
-    conflicts = {
-        name: Difference(name, str(form[name].label), one.theirs, one.mine, one.choice, form[name])
-        for name, one in merged.conflicts.items()
-    }
-    return Work(form, current if conflicts else seen, conflicts)
-
-
-def _form(stored: Entry, **arguments: Any) -> TermsForm:
-    form = TermsForm(auto_id=f"%s-{stored.id}", **arguments)
-    show_zone(form)
-    form.fields["price"].required = isinstance(stored, Deal) and not stored.content.condition
-    expires_at = form.fields["expires_at"]
-    if isinstance(expires_at, LocalTimeField):
-        expires_at.stored = stored.content.expires_at
-    return form
-
-
-def _save(stored: Entry, content: DealContent, *, by: str, now: datetime) -> tuple[Entry, str]:
-    brand = Brand(stored.card.brand, stored.card.brand_name) if content.brand else None
-    if isinstance(stored, Draft):  # less than publishing asks for, but no was-price below the price
-        found = text_problems(content)
-        if content.price is not None and (said := problems(content, live_at=now).get("was_price")):
-            found.setdefault("was_price", said)
-        if found:
-            raise Invalid(**found)
-    return bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now)
+def _refusals(stored: Entry, content: DealContent) -> dict[str, str]:
+    """Return what stands against a content: of a draft less than publishing asks for, but no RRP below the price."""
+    found = entries.refusals(stored, content)
+    if content.price is not None and (said := problems(content, live_at=timezone.now()).get("was_price")):
+        found.setdefault("was_price", said)
+    return found
 
 
 def _done(request: EditorRequest, stored: Entry) -> HttpResponse:
@@ -170,11 +119,14 @@ def _row(request: EditorRequest, stored: Entry, *, is_answer: bool = False) -> H
     return render(request, "cms/lists/_deal_row_alone.html", row)
 
 
-def _form_page(request: EditorRequest, stored: Entry, work: Work, *, status: int = 200) -> HttpResponse:
-    first = next((n for n in FIELDS if n in work.conflicts or n in work.form.errors), FIELDS[0])
-    work.form.fields[first].widget.attrs["autofocus"] = True
+def _form_page(request: EditorRequest, stored: Entry, form: TermsForm, *, status: int = 200) -> HttpResponse:
+    form.fit(stored)
+    if not form.differences:
+        first = next((name for name in FIELDS if name in form.errors), FIELDS[0])
+        form.fields[first].widget.attrs["autofocus"] = True
     template = "cms/lists/_price_and_expiry_row.html" if request.htmx else "cms/lists/price_and_expiry.html"
-    return render(request, template, _context(request, stored) | {"work": work}, status=status)
+    page = {"form": form, "by": stored.updated_by, "noun": NOUNS[stored.kind]}
+    return render(request, template, _context(request, stored) | page, status=status)
 
 
 def _context(request: EditorRequest, stored: Entry) -> dict[str, Any]:

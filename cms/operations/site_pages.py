@@ -8,14 +8,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from cms.shared.edit_form import EditForm
+from cms.shared.edit_form import EditForm, until_saved
 from cms.shared.fields import MarkdownField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import site_pages as stored
 from dealsite.data.editing.site_pages import SitePage, sample
 from dealsite.data.entities.operations import PAGE_CHARACTERS
-from dealsite.data.table.errors import Unavailable, VersionConflict
+from dealsite.data.table.errors import Unavailable
 from dealsite.web.pages import page
 
 
@@ -45,29 +45,31 @@ def site_page(request: EditorRequest, slug: str) -> HttpResponse:
         found = stored.get(slug)
         return _show(request, SitePageForm.opened(_texts(found), found.version), found)
     form, found = SitePageForm.posted(request.POST), SitePage(slug)
-    try:
+
+    def attempt() -> HttpResponse:
+        nonlocal found
         found = stored.get(slug)
         return _change(request, form, found)
-    except VersionConflict as conflict:
-        current = conflict.current or stored.get(slug)
-        form.set_against(_texts(current), current.version)
-        return _show(request, form, current, status=409)
+
+    try:
+        return until_saved(attempt)
     except Unavailable as error:
         return _show(request, form, found, trouble=str(error), status=503)
 
 
 def _change(request: EditorRequest, form: SitePageForm, found: SitePage) -> HttpResponse:
     shown, samples, to_sample = _texts(found), _texts(SitePage(found.slug)), "sample" in request.POST
-    form.take(shown)
+    form.take_chosen(shown)
     if not to_sample and not form.is_valid():
         return _show(request, form, found, status=422)
+    if not form.settle(shown, found.version, unseen=not to_sample):
+        return _show(request, form, found, status=409)
     texts = samples if to_sample else {name: form.cleaned_data[name] for name in form.compared}
     if texts != shown:
-        if form.version != found.version:
-            raise VersionConflict(current=found)
         texts = texts if texts != samples else dict.fromkeys(texts, "")
         stored.edit(found, **texts, by=request.user.username, now=timezone.now())
-    messages.success(request, _("The page shows its sample again.") if to_sample else _("The page is saved."))
+    said = _("The page shows its sample again.") if to_sample else _("The page is saved.")
+    messages.success(request, said + form.also_said(found.by))
     return redirect("cms_site_page", found.slug)
 
 

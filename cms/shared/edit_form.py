@@ -1,28 +1,41 @@
 """Forms of things that several editors may change at once: the version they were opened at, and what differs.
 
-When somebody else saved in between, nothing is written. The form comes back with every field that
-differs, theirs beside mine and a choice between them, at the newer version; saving again then
-stands on top of it. Fields that this editor never touched are set to "theirs" from the start.
+What somebody else saved in between stays in the fields that this editor left as they were. Where both changed
+one, nothing is written: the form comes back with every field that differs, theirs beside mine and a choice
+between them, at the newer version; saving again then stands on top of it.
 """
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from django.forms import BoundField
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
-from cms.shared.field_merge import Merge, Typed, base_of, merge
+from cms.shared.field_merge import FieldMerge, Typed, base_of, merge
 from cms.shared.fields import LocalTimeField, version_in
 from cms.shared.pictures import PictureForm, keep, kept
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.catalogue.deal.editing import StockChanged
+from dealsite.data.editing.pending_edits import PendingEditsConflict
+from dealsite.data.table.errors import Busy, VersionConflict
 
+TRIES = 5
 TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 MOST_TOKENS = 50
+
+
+def until_saved(attempt: Callable[[], HttpResponse]) -> HttpResponse:
+    """Save a form, again where others were faster: each attempt reads what there is, and merges that into the form."""
+    for _try in range(TRIES):
+        with suppress(VersionConflict, StockChanged, PendingEditsConflict):
+            return attempt()
+    raise Busy
 
 
 @dataclass(frozen=True)
@@ -39,18 +52,11 @@ class Difference:
     @property
     def their_text(self) -> str:
         """Theirs, as a person reads it."""
-        return self._readable(self.theirs)
-
-    @property
-    def my_text(self) -> str:
-        return self._readable(self.mine)
-
-    def _readable(self, text: str) -> str:
         choices = getattr(self.field.field, "choices", None) if self.field else None
         if choices:
-            return str(dict(choices).get(text, text))
+            return str(dict(choices).get(self.theirs, self.theirs))
         is_time = self.field is not None and isinstance(self.field.field, LocalTimeField)
-        return text.replace("T", " ") if is_time else text
+        return self.theirs.replace("T", " ") if is_time else self.theirs
 
     @property
     def their_picture(self) -> Picture | None:
@@ -68,6 +74,7 @@ class EditForm(PictureForm):
     """
 
     compared: ClassVar[tuple[str, ...]] = ()
+    units: ClassVar[tuple[tuple[str, ...], ...]] = (("picture_kept", "picture_alt"),)  # that belong together
 
     data: QueryDict
     version = 0
@@ -75,6 +82,7 @@ class EditForm(PictureForm):
     autosaves: tuple[str, ...] = ()
     against = ""  # what the differences are to, where it is not what is stored
     differences: tuple[Difference, ...] = ()
+    taken: tuple[str, ...] = ()  # labels of the fields that hold what somebody else saved meanwhile
 
     @classmethod
     def opened(cls, typed: Typed, version: int) -> Self:
@@ -98,43 +106,73 @@ class EditForm(PictureForm):
         """The token of this saving by itself."""
         return self.autosaves[-1] if self.autosaves else secrets.token_hex(16)
 
-    @property
-    def choices(self) -> dict[str, str]:
-        """Whose text the editor chose, by field."""
-        return {name: self.data.get(f"choice_{name}", "") for name in self.compared}
+    def take_chosen(self, theirs: Typed) -> None:
+        """Fill in "theirs" where the editor chose so."""
+        chosen = [name for name in self.compared if self.data.get(f"choice_{name}") == "theirs"]
+        if "picture_kept" in chosen:
+            self.files = MultiValueDict()
+        self._fill_in({name: theirs.get(name, "") for name in chosen})
 
-    @property
-    def chooses(self) -> bool:
-        """Tell whether the editor chose another's text for some field."""
-        return "theirs" in self.choices.values()
-
-    def take(self, theirs: Typed) -> None:
-        """Fill in "theirs" where the editor chose so; before the form is checked."""
-        for name, choice in self.choices.items():
-            if choice != "theirs":
-                continue
-            self.data[name] = theirs.get(name, "")
+    def _fill_in(self, theirs: Typed) -> None:
+        for name, text in theirs.items():
+            self.data[name] = text
             if name == "picture_kept":
-                self.files = MultiValueDict()
                 self.data["picture_remove"] = ""
-                self.picture = kept(theirs.get(name, ""), "")
+                self.picture = kept(text, "")
+        if theirs:
+            self.full_clean()
 
-    def merged(self, theirs: Typed, choices: dict[str, str] | None = None) -> Merge:
-        """Return what this editor typed, merged with what is stored."""
+    def merged(self, theirs: Typed, *, is_newer: bool = False) -> dict[str, FieldMerge]:
+        """Return how what this editor typed merges with what is stored, where they differ."""
         mine = {name: self.data.get(name, "") for name in self.compared}
         if "picture_kept" in mine:
             mine["picture_kept"] = keep(self.picture)
-        return merge(self.seen, mine, theirs, choices)
+        return merge(self.seen, mine, theirs, units=self.units, is_newer=is_newer)
 
     def differs_from(self, theirs: Typed) -> bool:
-        """Tell whether saving this form would change anything."""
-        return bool(self.merged(theirs).differing)
+        """Tell whether this form holds anything but what is stored."""
+        return bool(self.merged(theirs))
+
+    def settle(
+        self, theirs: Typed, version: int, *, unseen: bool = True, is_newer: bool | None = None
+    ) -> bool:
+        """Take over what others saved since in fields that were left as they were; False where both changed one.
+
+        The form was found valid. Where both did, or `unseen` is False and they changed anything, it shows what differs,
+        and the next save stands on top of it. `is_newer`: somebody saved since, where the version does not tell.
+        """
+        if is_newer is None:
+            is_newer = version != self.version
+        merged = self.merged(theirs, is_newer=is_newer)
+        taken = {name: one.theirs for name, one in merged.items() if one.choice == "theirs"}
+        if any(one.is_conflict for one in merged.values()) or (taken and not unseen):
+            self.set_against(theirs, version)
+            return False
+        self._fill_in(taken)
+        if is_newer:
+            self.taken += tuple(self.label_of(name) for name in taken)
+        self.version, self.seen = version, base_of(theirs)
+        return True
+
+    def also_said(self, name: str) -> str:
+        """Return which fields hold what somebody else saved meanwhile, to be said with what was saved; '' for none."""
+        if not self.taken:
+            return ""
+        words = {"name": name, "fields": ", ".join(dict.fromkeys(self.taken))}
+        return " " + _("What %(name)s changed meanwhile stays: %(fields)s.") % words
+
+    def compare(self, theirs: Typed, version: int) -> int:
+        """Show what differs if somebody saved since; returns the status of that page."""
+        if version == self.version:
+            return 200
+        self.set_against(theirs, version)
+        return 409
 
     def set_against(self, theirs: Typed, version: int) -> None:
         """Show what differs from the version that is stored now, and let the next save stand on top of it."""
         self.differences = tuple(
             Difference(name, self.label_of(name), one.theirs, one.mine, one.choice, self._field(name))
-            for name, one in self.merged(theirs, self.choices).differing.items()
+            for name, one in self.merged(theirs).items()
         )
         self.version, self.seen = version, base_of(theirs)
 

@@ -6,7 +6,7 @@ they were, and fit into the form.
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 Typed = dict[str, str]  # field name -> text as the form's input holds it
@@ -22,49 +22,36 @@ class FieldMerge:
     is_conflict: bool
 
 
-@dataclass(frozen=True)
-class Merge:
-    """The fields as they are to be, with mine where there is a conflict, and those where mine and theirs differ."""
-
-    result: Typed
-    differing: dict[str, FieldMerge]
-
-    @property
-    def conflicts(self) -> dict[str, FieldMerge]:
-        """The fields that both changed, to different texts."""
-        return {name: one for name, one in self.differing.items() if one.is_conflict}
-
-
 def merge(
-    base: str, mine: Mapping[str, str], theirs: Mapping[str, str], choices: Mapping[str, str] | None = None
-) -> Merge:
-    """Merge by field; `choices` are what was chosen in an earlier conflict. Without a base, mine stays."""
-    shown, chosen = _read(base), choices or {}
-    result: Typed = {}
-    differing = {}
-    for name, typed in mine.items():
-        text, other = with_line_ends(typed), with_line_ends(theirs.get(name, ""))
-        result[name] = text
-        if text == other:
-            continue
-        was_left = shown.get(name) == _fingerprint(text)
-        choice = chosen.get(name) or ("theirs" if was_left else "mine")
-        takes_theirs = was_left or choice == "theirs"
-        is_conflict = not takes_theirs and shown.get(name, _fingerprint(other)) != _fingerprint(other)
-        differing[name] = FieldMerge(text, other, choice, is_conflict)
-        if takes_theirs:
-            result[name] = other
-    return Merge(result, differing)
+    base: str,
+    mine: Mapping[str, str],
+    theirs: Mapping[str, str],
+    *,
+    units: Iterable[Collection[str]] = (),
+    is_newer: bool = False,
+) -> dict[str, FieldMerge]:
+    """Return the fields where mine and theirs differ.
+
+    One that I left as it was takes theirs; what both changed is a conflict, as is what belongs together (`units`) of
+    which I changed one and they another. `is_newer`: theirs was changed since, where the base does not tell.
+    """
+    shown = _read(base)
+    texts = {name: (with_line_ends(mine[name]), with_line_ends(theirs.get(name, ""))) for name in mine}
+    prints = {name: (_fingerprint(text), _fingerprint(other)) for name, (text, other) in texts.items()}
+    by_me = {name for name in texts if shown.get(name) != prints[name][0]}
+    by_them = {name for name in texts if (shown[name] != prints[name][1] if name in shown else is_newer)}
+    contested = by_me & by_them
+    contested.update(*(one for one in units if by_me.intersection(one) and by_them.intersection(one)))
+    return {
+        name: FieldMerge(text, other, "mine" if name in by_me else "theirs", name in contested)
+        for name, (text, other) in texts.items()
+        if text != other
+    }
 
 
 def base_of(typed: Mapping[str, str]) -> str:
     """Return a base: what a form shows, as fingerprints."""
     return json.dumps({name: _fingerprint(with_line_ends(text)) for name, text in typed.items()})
-
-
-def rebase(base: str, typed: Mapping[str, str]) -> str:
-    """Return a base with other texts for some fields."""
-    return json.dumps(_read(base) | _read(base_of(typed)))
 
 
 def with_line_ends(text: str) -> str:

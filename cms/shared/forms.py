@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from cms.shared.edit_form import EditForm
-from cms.shared.field_merge import FieldMerge, Typed
+from cms.shared.field_merge import Typed
 from cms.shared.fields import (
     CleanTextField,
     LinkField,
@@ -24,11 +24,10 @@ from cms.shared.fields import (
     version_in,
 )
 from cms.shared.pictures import keep
-from dealsite.data.catalogue.categories import Entry
+from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.content import DealContent, sold_by
-from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.entities.deals import (
     ARTICLE_NUMBER_CHARACTERS,
@@ -53,6 +52,7 @@ OVERCLAIM = re.compile(
 )
 
 
+NOUNS = {"deal": _("deal"), "draft": _("draft")}
 SELLERS = {HERE: _("Sold here"), SHOP: _("At a shop"), CODE: _("At a shop, with a code")}
 
 
@@ -80,7 +80,7 @@ def typed_deal(content: DealContent, brand_name: str) -> Typed:
     }
 
 
-def typed(stored: Deal | Draft) -> Typed:
+def typed(stored: Entry) -> Typed:
     """Return a deal or draft as the inputs of DealForm hold it."""
     return typed_deal(stored.content, stored.card.brand_name)
 
@@ -175,6 +175,7 @@ class DealForm(EditForm):
         help_text=_("One message each, when the deal goes live."),
     )
 
+    entry: Entry | None = None  # as it is stored, where it is, and could be read
     # The unpublished changes of its deal, which of their versions it stands on, and whether it is they that it shows.
     kept: PendingEdits | None = None
     changes = 0
@@ -183,6 +184,7 @@ class DealForm(EditForm):
     needed = ("title", "brand", "category", "price", "link", "voucher_code")  # to be published
 
     compared = tuple(typed_deal(DealContent(), ""))
+    units = (*EditForm.units, ("was_price", "low_seen_at", "low_seen_on"), ("link", "is_ad"))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -198,7 +200,9 @@ class DealForm(EditForm):
     def posted(cls, data: QueryDict, files: MultiValueDict | None = None) -> Self:
         """Return the form as it was sent."""
         form = super().posted(data, files)
-        form.changes = version_in(data.get("changes", ""))
+        form.changes, form.against = version_in(data.get("changes", "")), data.get("against", "")
+        if not data.get("sold"):
+            form.data["sold"] = sold_by(data.get("stock") or None, data.get("voucher_code", ""))
         return form
 
     @property
@@ -206,16 +210,6 @@ class DealForm(EditForm):
         """The words with which its title or description praises the price more than anybody can know; '' for none."""
         found = OVERCLAIM.search(f"{self['title'].value() or ''}\n{self['description'].value() or ''}")
         return found[0] if found else ""
-
-    def keep_times(self, stored: DealContent) -> None:
-        """Take a time that was left as it is for the stored one; before the form is checked."""
-        field = self.fields["expires_at"]
-        if isinstance(field, LocalTimeField):
-            field.stored = stored.expires_at
-
-    def merge_stock(self, stock: int | None) -> FieldMerge | None:
-        """Return how the stock that is stored now merges with what was typed; None where they are the same."""
-        return self.merged({"stock": typed_number(stock)}).differing.get("stock")
 
     def clean_low_seen_on(self) -> date | None:
         day: date | None = self.cleaned_data["low_seen_on"]
@@ -226,7 +220,6 @@ class DealForm(EditForm):
     def content(self, brand: str) -> DealContent:
         """Return what was entered and can be taken; `brand` is the slug of the brand that was named."""
         cleaned = self.cleaned_data
-        code, stock = cleaned.get("voucher_code", ""), cleaned.get("stock")
         return DealContent(
             title=cleaned.get("title", ""),
             brand=brand,
@@ -236,14 +229,14 @@ class DealForm(EditForm):
             was_price=cleaned.get("was_price"),
             low_seen_at=cleaned.get("low_seen_at", ""),
             low_seen_on=cleaned.get("low_seen_on"),
-            sold=cleaned.get("sold") or sold_by(stock, code),
-            voucher_code=code,
+            sold=cleaned.get("sold", ""),
+            voucher_code=cleaned.get("voucher_code", ""),
             article_number=cleaned.get("article_number", ""),
             link=cleaned.get("link", ""),
             is_ad=cleaned.get("is_ad", False),
             description=cleaned.get("description", ""),
             picture=self.picture,
-            stock=stock,
+            stock=cleaned.get("stock"),
             expires_at=cleaned.get("expires_at"),
         )
 
@@ -252,6 +245,13 @@ FIELD_LABELS = {name: field.label or "" for name, field in DealForm.base_fields.
     "picture": _("Picture"),
     "picture_alt": _("Text for the picture"),
 }
+
+
+def keep_times(form: forms.Form, stored: DealContent) -> None:
+    """Take an end that was left as it is for the stored one; before the form is checked."""
+    field = form.fields["expires_at"]
+    if isinstance(field, LocalTimeField):
+        field.stored = stored.expires_at
 
 
 def show_zone(form: forms.Form) -> None:
@@ -303,7 +303,7 @@ class CategoryForm(BrandForm):
     picture_noun = "picture"
 
 
-def typed_texts(stored: Entry) -> Typed:
+def typed_texts(stored: categories.Entry) -> Typed:
     """Return a brand's or a category's texts as the inputs of their forms hold them."""
     return {
         "name": stored.name,

@@ -15,6 +15,7 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -112,7 +113,10 @@ class PictureForm(forms.Form):
         if isinstance(upload, UploadedFile):
             try:
                 self.picture = uploads.store_picture(upload, alt)
-                self._is_due = True
+                self._is_due, self.files = (
+                    True,
+                    MultiValueDict(),
+                )  # stored once, however often this is checked
             except Invalid as error:
                 self.add_error("picture_file", error.fields.get("picture", str(error)))
             except OSError as error:

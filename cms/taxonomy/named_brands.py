@@ -13,8 +13,6 @@ from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand, BrandName
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.web.pages import part
@@ -23,13 +21,13 @@ MOST_NAMES = 20
 FEWEST_LETTERS = 2
 
 
-def named_content(form: DealForm, stored: Deal | Draft | None) -> tuple[DealContent, Brand | None]:
-    """Return what a checked form holds, and its brand; what it stands on is `stored`. Costs what `find_brand` does."""
-    brand = find_brand(form, stored)
+def named_content(form: DealForm) -> tuple[DealContent, Brand | None]:
+    """Return what a checked form holds, and its brand. Costs what `find_brand` does."""
+    brand = find_brand(form)
     return form.content(brand.slug if brand else slugify(form.cleaned_data.get("brand", ""))), brand
 
 
-def find_brand(form: DealForm, stored: Deal | Draft | None) -> Brand | None:
+def find_brand(form: DealForm) -> Brand | None:
     """Return the brand that a checked form names; None if it names none or a new one. 1 get, and up to 2 batch gets.
 
     The name that is stored means the brand that is: what nobody touched stays, whatever else has that name.
@@ -42,7 +40,7 @@ def find_brand(form: DealForm, stored: Deal | Draft | None) -> Brand | None:
     if not slugify(name):
         form.add_error("brand", _("The name of a brand needs a letter or a digit."))
         return None
-    known = {stored.card.brand_name: stored.content.brand} if stored else {}
+    known = {form.entry.card.brand_name: form.entry.content.brand} if form.entry else {}
     if form.kept:
         known |= {form.kept.brand_name: form.kept.content.brand}
     try:

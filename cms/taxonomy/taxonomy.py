@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
+from cms.shared.edit_form import until_saved
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
@@ -22,7 +23,7 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.categories import Entry, Kind, Stored
 from dealsite.data.catalogue.display_names import NameCache, brand_names, category_names
 from dealsite.data.names import slugify
-from dealsite.data.table.errors import AlreadyExists, Invalid, Text, Unavailable, VersionConflict
+from dealsite.data.table.errors import AlreadyExists, Invalid, Text, Unavailable
 from dealsite.text.digits import number_in
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.list_export import exported, in_batches
@@ -69,13 +70,14 @@ class TextsPage(Generic[Stored]):
             return self.show(request, self.form.opened(typed_texts(stored), stored.version), slug, stored)
         form = self.form.posted(request.POST, request.FILES)
         known: Stored | None = None
-        try:
+
+        def attempt() -> HttpResponse:
+            nonlocal known
             known = self.data.get_with_counts(slug)
             return self._change(request, form, known)
-        except VersionConflict as conflict:
-            current = conflict.current or self.data.get(slug)
-            form.set_against(typed_texts(current), current.version)
-            return self.show(request, form, slug, current, status=409)
+
+        try:
+            return until_saved(attempt)
         except Invalid as error:
             form.refuse(error.fields, str(error))
             return self.show(request, form, slug, known, status=422)
@@ -85,17 +87,18 @@ class TextsPage(Generic[Stored]):
     def _change(self, request: EditorRequest, form: BrandForm, stored: Stored) -> HttpResponse:
         if _is_merged(stored):
             return redirect("cms_merge_brand", stored.slug)
-        if form.chooses:
-            form.take(typed_texts(stored))
+        theirs = typed_texts(stored)
+        form.take_chosen(theirs)
         if not form.is_valid():
             return self.show(request, form, stored.slug, stored, status=422)
-        if form.differs_from(typed_texts(stored)):
-            if form.version != stored.version:
-                raise VersionConflict(current=stored)
+        if not form.settle(theirs, stored.version):
+            return self.show(request, form, stored.slug, stored, status=409)
+        if form.differs_from(theirs):
             by, now = request.user.username, timezone.now()
             edited = self.data.edit(stored, **form.texts(), by=by, now=now)
             self.names.forget()
-            messages.success(request, str(self.saved if edited.name == stored.name else self.renamed))
+            said = self.saved if edited.name == stored.name else self.renamed
+            messages.success(request, str(said) + form.also_said(_("somebody else")))
         return redirect(f"cms_{self.kind}", stored.slug)
 
     def show(

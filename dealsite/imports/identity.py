@@ -10,31 +10,28 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, drafts, known_by
+from dealsite.data.catalogue import brands, drafts, entries, known_by
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.editing.verbs import verb
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.names import normalise, without_unseen
 from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import NewDeal, shown
 
-There = Deal | Draft
 
-
-def stored_at(one: There) -> datetime | None:
+def stored_at(one: Entry) -> datetime | None:
     """Return when a deal or draft was stored first; None for a draft that was changed since."""
     if isinstance(one, Deal):
         return one.created_at
     return one.updated_at if one.version == 1 else None
 
 
-def deals_there(ids: Iterable[str]) -> dict[str, There]:
+def deals_there(ids: Iterable[str]) -> dict[str, Entry]:
     """Return those of some deals that are there, with their stock. 1 batch get for each 50."""
-    return verb.read("deal", ids)
+    return entries.get_many("deal", ids)
 
 
-def drafts_there(ids: Iterable[str]) -> dict[str, There]:
+def drafts_there(ids: Iterable[str]) -> dict[str, Entry]:
     """Return those of some drafts that are there, or are deals by now, as these. Requests: those of 3 reads."""
     ids = list(ids)
     found = drafts.get_many(ids)
@@ -51,14 +48,14 @@ class Identities:
     What was stored at `now` was stored by this run: rows with one link and several titles, or times, are several deals.
     """
 
-    read: Callable[[Iterable[str]], dict[str, There]]
+    read: Callable[[Iterable[str]], dict[str, Entry]]
     now: datetime
 
     def __post_init__(self) -> None:
         self._meant: dict[str, str] = {}  # id -> the title of the row that means it by its link or number
         self._in_file: set[object] = set()  # ids, or links, titles and times, of the rows that are new
 
-    def find(self, rows: Collection[NewDeal]) -> tuple[dict[int, There | None], dict[int, str]]:
+    def find(self, rows: Collection[NewDeal]) -> tuple[dict[int, Entry | None], dict[int, str]]:
         """Return by line what rows mean, and why that is unclear.
 
         That is what is there, and None for those that repeat a new one; new ones are left out.
@@ -67,7 +64,7 @@ class Identities:
         then the same for each article number, and those of `brands.named_by` twice for rows without a link.
         """
         by_id = self.read({one for row in rows for one in (row.id, row.named) if one})
-        found: dict[int, There | None] = {}
+        found: dict[int, Entry | None] = {}
         for row in rows:
             if there := by_id.get(row.named) or by_id.get(row.id):
                 found[row.line] = there
@@ -88,7 +85,7 @@ class Identities:
                 self._in_file |= own
         return found, unclear
 
-    def _with_names(self, names: Collection[str]) -> dict[str, list[There]]:
+    def _with_names(self, names: Collection[str]) -> dict[str, list[Entry]]:
         """Return what has some links and article numbers now."""
         known = known_by.all_known_by(names)
         there = self.read({target for some in known.values() for target in some})
@@ -98,7 +95,7 @@ class Identities:
         }  # a draft that was published is there twice
         return {name: list(some.values()) for name, some in found.items()}
 
-    def _find_by_number(self, rows: list[NewDeal], found: dict[int, There | None]) -> dict[int, str]:
+    def _find_by_number(self, rows: list[NewDeal], found: dict[int, Entry | None]) -> dict[int, str]:
         """Find what rows mean by their article numbers; return by line why that is unclear."""
         numbers = {row.line: known_by.same_number(row.content.article_number) for row in rows}
         numbered = self._with_names({*numbers.values()} - {""})
@@ -122,18 +119,18 @@ class Identities:
                 found[row.line] = there[0]
         return unclear
 
-    def _has_title(self, row: NewDeal, link: str, there: list[There]) -> There | None:
+    def _has_title(self, row: NewDeal, link: str, there: list[Entry]) -> Entry | None:
         fitting = (one for one in there if _same(one.content.title) == _same(row.content.title))
         return next(
             (one for one in fitting if not self._is_own(one) or time_of(one.id) == time_of(row.id)), None
         )
 
-    def _has_only_link(self, row: NewDeal, link: str, there: list[There]) -> There | None:
+    def _has_only_link(self, row: NewDeal, link: str, there: list[Entry]) -> Entry | None:
         if len(there) != 1 or known_by.is_of_many(link) or self._is_own(there[0]):
             return None
         return there[0] if self._meant.get(there[0].id, row.content.title) == row.content.title else None
 
-    def _is_own(self, one: There) -> bool:
+    def _is_own(self, one: Entry) -> bool:
         return stored_at(one) == self.now
 
 

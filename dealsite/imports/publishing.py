@@ -13,13 +13,14 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import in_words
 from dealsite.data.catalogue.deal import publishing
+from dealsite.data.catalogue.entries import Entry, refusals
 from dealsite.data.editing.bulk_progress import NotOurs
 from dealsite.data.entities.batches import PRICES
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
-from dealsite.imports.identity import Identities, There, deals_there, drafts_there, stored_at
+from dealsite.imports.identity import Identities, deals_there, drafts_there, stored_at
 from dealsite.imports.rows import COLUMN_OF, NewBrand, NewDeal, Remark, Result, shown
-from dealsite.imports.updating import DealChange, Updating, change_of, meant, refusals
+from dealsite.imports.updating import DealChange, Updating, change_of, meant
 
 WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
 ACTIONS = 100  # in one transaction
@@ -56,7 +57,7 @@ class Target:
     `store` stores some of them in one transaction, of as many actions as `actions` says.
     """
 
-    there: Callable[[Iterable[str]], dict[str, There]]
+    there: Callable[[Iterable[str]], dict[str, Entry]]
     store: Callable[..., None]
     actions: Callable[[list[NewDeal]], int]
 
@@ -177,7 +178,7 @@ class Import:
         if left:
             self.window_done(left[-1].line)
 
-    def _prepare_changes(self, rows: list[NewDeal], there: Mapping[int, There | None]) -> None:
+    def _prepare_changes(self, rows: list[NewDeal], there: Mapping[int, Entry | None]) -> None:
         """Read what changes need: the brands that rows name, and what was changed before."""
         if not self.updating or not rows:
             return
@@ -186,7 +187,7 @@ class Import:
         if not self.dry_run:
             self._changed = self.updating.done({one.id for row in rows if (one := there[row.line])})
 
-    def _wanted(self, window: list[Result], there: Mapping[int, There | None]) -> list[NewDeal]:
+    def _wanted(self, window: list[Result], there: Mapping[int, Entry | None]) -> list[NewDeal]:
         """Return the rows that are right and new, or change something; report what the others lack, and all remarks."""
         wanted = []
         for one in window:
@@ -204,7 +205,7 @@ class Import:
                 wanted.append(one)
         return wanted
 
-    def _changing(self, row: NewDeal, there: There | None) -> list[NewDeal]:
+    def _changing(self, row: NewDeal, there: Entry | None) -> list[NewDeal]:
         """Return the row as a change of what it means, or nothing if it is none; counted, or rejected, then."""
         is_left = row.line > self.done
         is_ours = there is not None and stored_at(there) == self.now and not self.dry_run
@@ -231,7 +232,7 @@ class Import:
             self._reject(
                 Remark(row.line, "", row.content.title[:80], _("An earlier row changes the same deal."))
             )
-        elif wrong := refusals(change, there):
+        elif wrong := refusals(there, change.content):
             for name, reason in wrong.items():
                 value = shown(in_words(change.content).get(name, ""))
                 self._reject(Remark(row.line, COLUMN_OF.get(name, name), value, str(reason)))
@@ -239,7 +240,7 @@ class Import:
             return [change]
         return []
 
-    def _change(self, row: NewDeal, there: There, updating: Updating) -> None:
+    def _change(self, row: NewDeal, there: Entry, updating: Updating) -> None:
         try:
             is_changed = updating.carry_out(row, there)
         except (NotOurs, Unavailable):

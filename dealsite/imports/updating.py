@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.content import CONTENT_FIELDS, in_words, problems, text_problems
-from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.content import CONTENT_FIELDS, in_words
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk_progress
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult
@@ -20,7 +20,7 @@ from dealsite.data.entities.batches import CHANGED, PRICES
 from dealsite.data.entities.deals import CODE, SHOP
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.errors import NotFound
-from dealsite.imports.identity import There, drafts_there
+from dealsite.imports.identity import drafts_there
 from dealsite.imports.rows import NewDeal, shown
 
 AMOUNTS = ("price", "was_price")
@@ -46,7 +46,7 @@ class DealChange:
     fields: tuple[FieldChange, ...]
 
 
-def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -> NewDeal:
+def meant(row: NewDeal, there: Entry, update: str, known: Mapping[str, Brand]) -> NewDeal:
     """Return a row with what the deal or draft that it means would hold after it, and that one."""
     values = {name: getattr(row.content, name) for name in row.says if update != PRICES or name in OF_PRICES}
     values |= {name: money(values[name]) for name in AMOUNTS if name in values}
@@ -62,7 +62,7 @@ def meant(row: NewDeal, there: There, update: str, known: Mapping[str, Brand]) -
     return replace(row, content=replace(content, **values).fitted(), changes=there)
 
 
-def change_of(row: NewDeal, there: There) -> DealChange | None:
+def change_of(row: NewDeal, there: Entry) -> DealChange | None:
     """Return what a row changes; None for nothing."""
     was = in_words(there.content) | {"brand": there.card.brand_name}
     will = in_words(row.content) | {"brand": row.brand_name}
@@ -72,13 +72,6 @@ def change_of(row: NewDeal, there: There) -> DealChange | None:
         if getattr(there.content, name) != getattr(row.content, name)
     )
     return DealChange(row.line, there.id, there.content.title, fields) if fields else None
-
-
-def refusals(row: NewDeal, there: There) -> dict[str, str]:
-    """Return what stands against a change, by field."""
-    if isinstance(there, Deal):
-        return problems(row.content, live_at=there.live_at)
-    return text_problems(row.content)
 
 
 @dataclass(frozen=True)
@@ -96,7 +89,7 @@ class Updating:
         """Return which of some deals and drafts it has changed before. 1 batch get for each 50."""
         return set(bulk_progress.outcomes(self.import_id, list(ids)))
 
-    def carry_out(self, row: NewDeal, there: There) -> bool:
+    def carry_out(self, row: NewDeal, there: Entry) -> bool:
         """Change a deal or draft as a row says; False if it is so by now.
 
         NotOurs, Unavailable; another DataError says why it is left alone. 1 batch get + 1 transaction.
@@ -113,7 +106,7 @@ class Updating:
             self.import_id, there.id, lambda: self._attempt(row, there), read_again, done=True
         )
 
-    def _attempt(self, row: NewDeal, there: There) -> bool:
+    def _attempt(self, row: NewDeal, there: Entry) -> bool:
         changed = meant(row, there, self.update, {})
         slug = changed.content.brand
         if brand := brands.get_many([slug] if slug else []).get(slug):  # or what it was merged into

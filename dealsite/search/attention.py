@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
 
-from dealsite.data.catalogue import attention
-from dealsite.data.catalogue.attention import AttentionData
+from dealsite.data.catalogue import entries
 from dealsite.data.catalogue.cards import ENDING_SOON, OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.entries import AttentionData
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.editing.links import LinkCheck
 from dealsite.data.entities.deals import HERE
@@ -103,7 +103,7 @@ def look(found: Iterable[SearchHit | StoredDocument], *, pages: bool = False) ->
     """Return what the table has of some answers; with `pages`, the featured lists too. 1 batch get for each 100."""
     kinds = {one.card.id: one.kind for one in found if one.card}
     drafts = [id_ for id_, kind in kinds.items() if kind == DRAFT]
-    return attention.look([id_ for id_, kind in kinds.items() if kind != DRAFT], drafts, pages=pages)
+    return entries.look([id_ for id_, kind in kinds.items() if kind != DRAFT], drafts, pages=pages)
 
 
 def featured_but_over(

@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
+from dealsite.data.catalogue import entries
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import (
@@ -25,8 +27,7 @@ from dealsite.data.editing.bulk import (
     Chunk,
     DoneBefore,
 )
-from dealsite.data.editing.verbs import verb
-from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Entry, Prefetched
+from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
 from dealsite.data.entities.batches import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
@@ -75,18 +76,18 @@ def change_at_once(
 
     1 to 3 batch gets and 1 transaction for one; for several 1 transaction for each and 1 or 2 more, and 1 update.
     """
-    entries = verb.read(change.kind, ids)
-    if not entries:
+    there = entries.get_many(change.kind, ids)
+    if not there:
         refused = [BulkResult(one, "", REFUSED, reason=NOT_FOUND) for one in ids]
         return _done_before(job_id) or Outcome("", refused=refused)
     # Whatever others did before these were read counts, even while this request began.
-    read_at = max(now, *(entry.updated_at for entry in entries.values()))
-    if version is not None and (seen := entries.get(ids[0])):
+    read_at = max(now, *(entry.updated_at for entry in there.values()))
+    if version is not None and (seen := there.get(ids[0])):
         asked_at = read_at if seen.version == version else min(asked_at, seen.updated_at - TICK)
-    targets = targets_of(change, ids, entries)
+    targets = targets_of(change, ids, there)
     payload = BulkPayload(change.kind, change.action, change.value, by, asked_at, len(targets))
     batch = _ChangeBatch(Job(job_id, BULK_CHANGE, to_item(payload)), now)
-    batch.prefetched = change.verb.prefetch(change.value, entries.values())
+    batch.prefetched = change.verb.prefetch(change.value, there.values())
     batch.chunk = Chunk(1, tuple(targets), read_at)
 
     def order() -> Job:
@@ -95,7 +96,7 @@ def change_at_once(
             change, job_id=job_id, by=by, asked_at=asked_at, now=now, targets=targets, taken_by=taken_by
         )
 
-    return batch.at_once(targets, entries, order)
+    return batch.at_once(targets, there, order)
 
 
 def targets_of(change: BulkChange, ids: Sequence[str], entries: Mapping[str, Entry]) -> list[BulkTarget]:
@@ -352,9 +353,9 @@ class _ChangeBatch(_Batch):
         return self.chunk.targets if self.chunk else None
 
     def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
-        entries = verb.read(self.change.kind, [target.id for target in left])
-        self.prefetched = self.change.verb.prefetch(self.change.value, entries.values())
-        return entries
+        there = entries.get_many(self.change.kind, [target.id for target in left])
+        self.prefetched = self.change.verb.prefetch(self.change.value, there.values())
+        return there
 
     def attempt(self, target: BulkTarget, entry: Entry | None) -> str:
         if entry is None:

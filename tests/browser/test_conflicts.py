@@ -61,6 +61,21 @@ def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window
     assert content.voucher_code == "LAMP"
 
 
+def test_what_only_one_of_them_changed_is_saved_with_the_others(editor_window, lamp):
+    eve: Page = editor_window("eve")
+    oscar: Page = editor_window("oscar")
+    for page in (eve, oscar):
+        page.goto(f"/cms/deals/{lamp.id}/")
+    field(eve, "Title").fill("Desk lamp, dimmable")
+    save(eve)
+    expect(said(eve, "The deal is saved.")).to_be_visible()
+    field(oscar, "Description").fill("Bends and bends.")
+    save(oscar)
+    expect(said(oscar, "What eve changed meanwhile stays: Title.")).to_be_visible()
+    content = deals.get(lamp.id).content
+    assert (content.title, content.description) == ("Desk lamp, dimmable", "Bends and bends.")
+
+
 @pytest.mark.sample(quick=0, whole=3)
 def test_typing_into_ones_own_text_chooses_it(editor_window, lamp):
     eve: Page = editor_window("eve")
@@ -69,9 +84,9 @@ def test_typing_into_ones_own_text_chooses_it(editor_window, lamp):
         page.goto(f"/cms/deals/{lamp.id}/")
     field(eve, "Title").fill("Desk lamp, dimmable")
     save(eve)
-    field(oscar, "Description").fill("Bends and bends.")
+    field(oscar, "Title").fill("Desk lamp, bent")
     save(oscar)
     title = difference(oscar, "Title")
-    expect(title.get_by_label("Theirs")).to_be_checked()
+    title.get_by_label("Theirs").check()
     title.get_by_label("Title, mine").fill("Desk lamp, bendable")
     expect(title.get_by_label("Mine", exact=True)).to_be_checked()

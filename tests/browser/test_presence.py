@@ -31,12 +31,12 @@ def status(page: Page) -> Locator:
 
 def send_heartbeat(page: Page) -> None:
     """Let the form say that it is open now, not only in 20 seconds."""
-    with page.expect_response(re.compile("/cms/presence/")):
+    with page.expect_response(re.compile("/presence/")):
         page.evaluate("htmx.trigger(document.querySelector('[data-presence]'), 'seen-again')")
 
 
 def open_deal(page: Page, deal: Deal) -> None:
-    with page.expect_response(re.compile("/cms/presence/")):
+    with page.expect_response(re.compile("/presence/")):
         page.goto(f"/cms/deals/{deal.id}/")
 
 
@@ -72,7 +72,7 @@ def test_saving_is_not_leaving(editor_window, lamp):
     open_deal(eve, lamp)
     (before,) = present(lamp)
     field(eve, "Title").fill("Desk lamp, dimmable")
-    with eve.expect_response(re.compile("/cms/presence/")):
+    with eve.expect_response(re.compile("/presence/")):
         eve.get_by_role("button", name="Save", exact=True).click()
     expect(said(eve, "The deal is saved.")).to_be_visible()
     assert present(lamp) == [before]
@@ -132,7 +132,7 @@ def test_what_was_said_is_not_said_again_every_20_seconds(editor_window, lamp):
     open_deal(eve, lamp)
     open_deal(oscar, lamp)
     expect(status(oscar)).to_contain_text("eve is editing this, too")
-    with oscar.expect_response(re.compile("/cms/presence/")) as answer:
+    with oscar.expect_response(re.compile("/presence/")) as answer:
         oscar.evaluate("htmx.trigger(document.querySelector('[data-presence]'), 'seen-again')")
     assert answer.value.status == 204
     expect(status(oscar)).to_contain_text("eve is editing this, too")

@@ -72,6 +72,7 @@ def test_a_filter_changes_the_results_alone_and_the_address_follows(window: Wind
     page.get_by_label("Highest price").fill("20")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("price_to=20.*sort=price"))
+    expect(page.locator(".htmx-settling, .htmx-added")).to_have_count(0)
     assert page.evaluate("window.isSame")
     page.get_by_role("link", name="up to €20.00").click()
     page.wait_for_url("**/search/?q=lamp&brand=vela&brand=nordlicht&sort=price")

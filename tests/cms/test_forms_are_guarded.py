@@ -40,8 +40,8 @@ def posts():
         reverse("cms_undo_bulk", args=[new_ulid(NOW, 78)]): {},
         reverse("cms_preview_deal"): {"description": "x"},
         reverse("cms_autosave_setting"): {},
-        reverse("cms_autosave_draft", args=[draft.id]): {"title": "Changed", "version": "1"},
-        reverse("cms_autosave_changes", args=[deal.id]): {"title": "Changed", "version": "1"},
+        reverse("cms_autosave", args=["draft", draft.id]): {"title": "Changed", "version": "1"},
+        reverse("cms_autosave", args=["deal", deal.id]): {"title": "Changed", "version": "1"},
         reverse("cms_upload_picture"): {},
         reverse("cms_presence", args=["deal", deal.id]): {},
         reverse("cms_leave", args=["deal", deal.id]): {},
@@ -96,9 +96,7 @@ def test_looking_changes_nothing(editor):
 
 
 def test_what_is_hard_to_undo_asks_for_the_password_when_it_was_given_long_ago(editor, monkeypatch):
-    dangerous = {
-        name: data for name, data in posts().items() if name.startswith("/cms/trash/") and "delete/" in name
-    }
+    dangerous = {name: data for name, data in posts().items() if name.endswith("/purge/")}
     dangerous |= {name: data for name, data in posts().items() if name == reverse("cms_new_message")}
     monkeypatch.setattr(timezone, "now", lambda: NOW + timedelta(minutes=16))
     assert len(dangerous) == 2
@@ -126,7 +124,7 @@ def test_an_id_of_a_time_beyond_the_calendar_is_refused_as_any_id_that_is_none(s
         reverse("cms_undo_bulk", args=[beyond]): {"next": f"/cms/deals/{beyond}/"},
         reverse("cms_new_message"): message,
         reverse("cms_draft", args=[beyond]): {"title": "Lamp", "version": "0"},
-        reverse("cms_autosave_draft", args=[beyond]): {"title": "Lamp", "version": "0"},
+        reverse("cms_autosave", args=["draft", beyond]): {"title": "Lamp", "version": "0"},
         reverse("cms_pause_job", args=[beyond]): {},
         reverse("cms_save_view"): {"id": beyond, "name": "Mine"},
     }

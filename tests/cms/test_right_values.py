@@ -65,7 +65,7 @@ def test_a_form_that_was_not_touched_keeps_its_brand(editor, renamed):
     assert pending_edits.find(deals.get(renamed.id)).content.brand == "altname"
     form = inputs(editor.get(reverse("cms_deal", args=[renamed.id]) + "?changes=1"))
     answer = editor.post(
-        reverse("cms_autosave_changes", args=[renamed.id]), form | {"price": "7"}, headers=HTMX
+        reverse("cms_autosave", args=["deal", renamed.id]), form | {"price": "7"}, headers=HTMX
     )
     assert answer.status_code == 200, answer.json()
     assert pending_edits.find(deals.get(renamed.id)).content.brand == "altname"

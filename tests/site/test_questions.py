@@ -17,7 +17,7 @@ NO_QUESTIONS = {
     "migrations.run": "reads the whole table",
     "migrations.begin": "counts into migrations.run",
     "retention.apply": "migrations.run, after a change of settings",
-    "verb.read": "counts into what verbs do, and into imports",
+    "entries.get_many": "counts into what verbs do, and into imports",
 }
 
 

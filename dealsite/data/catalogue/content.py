@@ -104,7 +104,7 @@ SHOWN = (
 )
 
 
-def sold_by(stock: int | None, voucher_code: str) -> str:
+def sold_by(stock: object, voucher_code: str) -> str:
     """Return who sells what does not say so: the site itself what it counts, a shop all else."""
     return HERE if stock is not None else CODE if voucher_code else SHOP
 

@@ -8,7 +8,7 @@ change, and keeps the read-modify-write of these modules honest.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy
 
@@ -33,6 +33,8 @@ class Deal:
     which id its versions are kept, where it is not its own: that which it had first. `likes` are known only where
     they were read too (`get_visible`).
     """
+
+    kind: ClassVar = "deal"
 
     id: str
     content: DealContent

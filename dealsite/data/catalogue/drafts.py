@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.utils.translation import gettext_lazy
 
@@ -23,7 +24,7 @@ from dealsite.data.entities.drafts import DRAFT
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid, iso, new_ulid
+from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
 from dealsite.data.table.writes import (
     Check,
     Condition,
@@ -49,6 +50,8 @@ class Draft:
     `autosaved_since`: when the saving by itself began whose result this is; None for what was saved by a button.
     """
 
+    kind: ClassVar = "draft"
+
     id: str
     content: DealContent
     card: DealCard
@@ -59,6 +62,14 @@ class Draft:
     published_as: str = ""
     last_edit: str = ""
     autosaved_since: datetime | None = None
+
+    @property
+    def history_id(self) -> str:
+        return self.id
+
+    @property
+    def created_at(self) -> datetime:
+        return time_of(self.id)
 
     def goes_on(self, by: str, now: datetime) -> bool:
         """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
@@ -264,7 +275,7 @@ def save(
     audit_context: AuditContext = NO_CONTEXT,
     autosave: str = "",
 ) -> Draft:
-    """Change a draft. VersionConflict, with `current`, if it was edited or published since `version`.
+    """Change a draft. VersionConflict, with `current`, if it was edited, published or (None) deleted since `version`.
 
     `autosave`: the token of a saving by itself, '' for a button. What one editor's page saves by itself
     within ten minutes is one change: it is noted, and what was there before is kept, when it begins.
@@ -288,9 +299,9 @@ def save(
         try:
             table.transact([*writes, *([check_brand(brand)] if brand else [])])
         except VersionConflict as conflict:
-            current = get(draft.id)
-            if current.last_edit != token:
-                conflict.current = current
+            with contextlib.suppress(NotFound):
+                conflict.current = get(draft.id)
+            if conflict.current is None or conflict.current.last_edit != token:
                 raise
         return draft_from_item(item)
 

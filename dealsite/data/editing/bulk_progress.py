@@ -9,12 +9,12 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.brands import Brand, BrandChanged
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal.editing import StockChanged
-from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkChange, BulkPayload, BulkResult, Chunk
 from dealsite.data.editing.verbs.edit import Edit
-from dealsite.data.editing.verbs.verb import Doing, Entry, Prefetched
+from dealsite.data.editing.verbs.verb import Doing, Prefetched
 from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, CHANGED, REFUSED
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs.jobs import BULK_CHANGE, Job
@@ -165,7 +165,7 @@ def edit_alone(
 
     VersionConflict, StockChanged, Invalid.
     """
-    change = BulkChange("deal" if isinstance(entry, Deal) else "draft", Edit.name)
+    change = BulkChange(entry.kind, Edit.name)
     title = content.title
     done = DoneAlone(change, title=title, by=by, now=now, entry_id=entry.id, writes=writes)
     known = Prefetched({content.brand: brand} if brand else {})

@@ -12,12 +12,6 @@
     }
   });
 
-  // Typing chooses one's own value where somebody else's stands beside it.
-  document.addEventListener("input", (event) => {
-    const mine = event.target.closest("[data-terms] .field")?.querySelector('input[type="radio"][value="mine"]');
-    if (mine && event.target.type !== "radio") mine.checked = true;
-  });
-
   // What was done is said also where a row alone has changed.
   document.addEventListener("htmx:afterSettle", (event) => {
     const row = event.detail.elt.closest?.("[data-said]");

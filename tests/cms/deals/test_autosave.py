@@ -22,7 +22,7 @@ TOKEN, OTHER = "0" * 31 + "1", "0" * 31 + "2"
 
 def autosave(browser, draft_id, typed, *tokens, **headers):
     post = typed | {"autosaves": " ".join(tokens or (TOKEN,))}
-    return browser.post(reverse("cms_autosave_draft", args=[draft_id]), post, headers=HTMX | headers)
+    return browser.post(reverse("cms_autosave", args=["draft", draft_id]), post, headers=HTMX | headers)
 
 
 def test_a_new_draft_is_stored_and_the_form_goes_on_from_there(editor, calls):
@@ -148,7 +148,7 @@ def test_tokens_of_another_form_are_worth_nothing(editor, tokens):
     draft = make_draft(title="Idea")
     drafts.save(draft, replace(draft.content, title="Theirs"), version=1, by="oscar", now=NOW)
     post = {"title": "Mine", "version": "1", "autosaves": tokens}
-    answer = editor.post(reverse("cms_autosave_draft", args=[draft.id]), post, headers=HTMX)
+    answer = editor.post(reverse("cms_autosave", args=["draft", draft.id]), post, headers=HTMX)
     assert answer.status_code == 409
 
 

@@ -13,6 +13,7 @@ from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, LINK, NOW, make_brand, make_deal
 from tests.cms.conftest import do, inputs, said, way_back
 from tests.orders import make_order
+from tests.races import at_once
 
 
 def address(deal, name="cms_deal"):
@@ -174,6 +175,53 @@ def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor):
     assert (content.title, content.description, content.voucher_code) == ("My title", "Their text", "THEIRS")
 
 
+def test_what_another_changed_elsewhere_stays_and_is_said(editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    change(deal, title="Their title", price=Decimal("70.00"))
+    answer = editor.post(address(deal), form | {"description": "My text"})
+    assert said(answer) == "The deal is saved. What oscar changed meanwhile stays: Title, Price."
+    content = deals.get(deal.id).content
+    assert (content.title, str(content.price), content.description) == ("Their title", "70.00", "My text")
+
+
+def test_who_saves_between_reading_and_writing_is_merged_too(editor, monkeypatch):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    real, meanwhile = editing.edit, [lambda: change(deal, title="Their title")]
+
+    def late(*arguments, **options):
+        if meanwhile:
+            meanwhile.pop()()
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(editing, "edit", late)
+    assert editor.post(address(deal), form | {"description": "My text"}).status_code == 302
+    content = deals.get(deal.id).content
+    assert (content.title, content.description) == ("Their title", "My text")
+
+
+def test_of_what_is_saved_at_once_nothing_is_lost(editor, other_editor):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    mine, theirs = form | {"title": "My title"}, form | {"description": "Their text"}
+    answers = at_once(
+        lambda: editor.post(address(deal), mine), lambda: other_editor.post(address(deal), theirs)
+    )
+    assert [answer.status_code for answer in answers] == [302, 302]
+    stored = deals.get(deal.id)
+    assert (stored.content.title, stored.content.description, stored.version) == ("My title", "Their text", 3)
+
+
+def test_what_a_shop_states_is_not_put_together_from_two_editors(editor):
+    deal = make_deal(low_seen_at="its offers", low_seen_on=NOW.date())
+    form = inputs(editor.get(address(deal)))
+    change(deal, was_price=Decimal("99.00"))
+    conflict = editor.post(address(deal), form | {"low_seen_at": "elsewhere"})
+    assert conflict.status_code == 409
+    assert inputs(conflict)["choice_was_price"] == "theirs"
+
+
 def test_a_third_change_in_between_is_a_conflict_again(editor):
     deal = make_deal()
     form = inputs(editor.get(address(deal)))
@@ -190,7 +238,8 @@ def test_a_conflict_creates_no_brand(editor):
     deal = make_deal()
     form = inputs(editor.get(address(deal)))
     change(deal, title="Theirs")
-    assert editor.post(address(deal), form | {"brand": "Newcomer", "brand_new": "on"}).status_code == 409
+    mine = form | {"title": "Mine", "brand": "Newcomer", "brand_new": "on"}
+    assert editor.post(address(deal), mine).status_code == 409
     with pytest.raises(errors.NotFound):
         brands.get("newcomer")
 
@@ -342,12 +391,21 @@ def test_a_number_of_pieces_that_was_typed_is_asked_for_again_when_some_were_sol
     make_order("ada", deal, quantity=4)
     answer = editor.post(address(deal), form | {"stock": "20"})
     assert answer.status_code == 409
-    assert "6 are left now" in answer.content.decode()
+    assert "Pieces were sold or came back meanwhile." in answer.content.decode()
     assert deals.get(deal.id).stock == 6
     again = inputs(answer)
     assert again["stock"] == "20"
     assert editor.post(address(deal), again).status_code == 302
     assert deals.get(deal.id).stock == 20
+
+
+def test_two_editors_who_count_pieces_hear_of_each_other(editor):
+    deal = make_deal(stock=10)
+    form = inputs(editor.get(address(deal)))
+    change(deal, stock=7)
+    html = editor.post(address(deal), form | {"stock": "20"}).content.decode()
+    assert "oscar changed this deal while you worked on it" in html
+    assert "Pieces were sold" not in html
 
 
 def test_stock_that_nobody_bought_from_is_changed_as_typed(editor):

@@ -329,6 +329,24 @@ def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor, o
     assert (stored.title, stored.voucher_code) == ("My keyboard", "THEIRS")
 
 
+@pytest.mark.parametrize(("action", "status"), [("save", 302), ("publish", 409), ("schedule", 409)])
+def test_what_another_changed_elsewhere_is_saved_with_mine_but_not_published_unseen(
+    editor, other_editor, action, status
+):
+    draft = make_draft(**{**vars(make_content()), "title": "Keyboard"})
+    mine, theirs = inputs(editor.get(address(draft.id))), inputs(other_editor.get(address(draft.id)))
+    other_editor.post(address(draft.id), theirs | {"voucher_code": "THEIRS", "action": "save"})
+    times = {"publish_at": "2026-12-24T18:00"} if action == "schedule" else {}
+    answer = editor.post(address(draft.id), mine | times | {"title": "My keyboard", "action": action})
+    assert answer.status_code == status
+    again = inputs(answer) if status == 409 else {}
+    if again:
+        assert (drafts.get(draft.id).content.title, again["choice_voucher_code"]) == ("Keyboard", "theirs")
+        assert editor.post(address(draft.id), again | {"action": "save"}).status_code == 302
+    content = drafts.get(draft.id).content
+    assert (content.title, content.voucher_code) == ("My keyboard", "THEIRS")
+
+
 def test_a_draft_deleted_meanwhile_can_be_saved_again(editor):
     draft = make_draft(title="Keyboard")
     form = inputs(editor.get(address(draft.id)))

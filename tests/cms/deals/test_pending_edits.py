@@ -51,7 +51,7 @@ def keep(browser, deal, **more):
 
 def autosave(browser, deal, form, token=TOKEN):
     post = form | {"autosaves": token}
-    return browser.post(reverse("cms_autosave_changes", args=[deal.id]), post, headers=HTMX)
+    return browser.post(reverse("cms_autosave", args=["deal", deal.id]), post, headers=HTMX)
 
 
 def test_what_is_kept_is_seen_by_editors_alone_until_it_is_published(editor, client):
@@ -152,22 +152,33 @@ def test_another_editors_changes_are_neither_overwritten_nor_published_unseen(ed
     assert (kept.title, kept.voucher_code) == ("Theirs", "NEW")
 
 
-def test_saving_the_deal_leaves_another_editors_changes_which_then_show_both(editor, other_editor):
+def test_saving_the_deal_leaves_another_editors_changes_which_are_then_published_with_it(
+    editor, other_editor
+):
     deal = make_deal()
     mine = typed(editor.get(address(deal)))
     keep(other_editor, deal, title="Theirs")
     assert editor.post(address(deal), mine | {"price": "60.00", "action": "save"}).status_code == 302
     assert pending_edits.find(deal).content.title == "Theirs"
     opened = typed(other_editor.get(address(deal, OPENED)))
-    conflict = other_editor.post(address(deal, OPENED), opened | {"action": "save"})
-    assert conflict.status_code == 409
-    assert re.findall(r"<legend[^>]*>([^<]+)</legend>", conflict.content.decode()) == ["Title", "Price"]
-    again = typed(conflict)
-    assert (again["choice_title"], again["choice_price"]) == ("mine", "theirs")
-    assert other_editor.post(address(deal, OPENED), again | {"action": "save"}).status_code == 302
+    published = other_editor.post(address(deal, OPENED), opened | {"action": "save"})
+    assert said(published) == "The deal is saved. What eve changed meanwhile stays: Price."
     stored = deals.get(deal.id)
     assert (stored.content.title, str(stored.content.price)) == ("Theirs", "60.00")
     assert pending_edits.find(stored) is None
+
+
+def test_what_only_another_changed_is_kept_with_mine_unless_the_form_does_not_say_what_it_showed(
+    editor, other_editor
+):
+    deal = make_deal()
+    mine = typed(editor.get(address(deal))) | {"voucher_code": "NEW", "action": "keep"}
+    keep(other_editor, deal, title="Theirs")
+    assert editor.post(address(deal), mine | {"seen": ""}).status_code == 409
+    answer = editor.post(address(deal), mine)
+    assert said(answer).endswith("What oscar changed meanwhile stays: Title.")
+    kept = pending_edits.find(deal).content
+    assert (kept.title, kept.voucher_code) == ("Theirs", "NEW")
 
 
 def test_changes_that_went_on_while_they_were_open_are_shown_before_they_are_published(editor, other_editor):
@@ -213,8 +224,7 @@ def test_what_was_sold_meanwhile_stays_sold(editor):
     form = typed(editor.get(address(deal, OPENED)))
     brand = make_brand()
     editing.edit(deal, replace(deal.content, stock=2), version=1, brand=brand, by="oscar", now=NOW)
-    conflict = editor.post(address(deal, OPENED), form | {"action": "save"})
-    assert editor.post(address(deal, OPENED), typed(conflict) | {"action": "save"}).status_code == 302
+    assert editor.post(address(deal, OPENED), form | {"action": "save"}).status_code == 302
     assert (deals.get(deal.id).stock, deals.get(deal.id).content.title) == (2, "Better")
 
 

@@ -120,10 +120,12 @@ def test_only_editors_are_present_and_only_by_post(editor, sign_in, name):
     assert told.others == []
 
 
-@pytest.mark.parametrize(("kind", "thing_id"), [("deal", "x"), ("brand", "0" * 26), ("deal", "0" * 25 + "U")])
-def test_what_is_no_form_is_404(editor, kind, thing_id):
-    assert send_heartbeat(editor, thing_id, kind).status_code == 404
-    assert editor.post(reverse("cms_leave", args=[kind, thing_id])).status_code == 404
+@pytest.mark.parametrize(
+    ("kind", "entry_id"), [("deals", "x"), ("users", "0" * 26), ("deals", "0" * 25 + "U")]
+)
+@pytest.mark.parametrize("page", ["presence/", "presence/leave/"])
+def test_what_is_no_form_is_404(editor, kind, entry_id, page):
+    assert editor.post(f"/cms/{kind}/{entry_id}/{page}").status_code == 404
 
 
 @pytest.mark.parametrize("version", ["", "x", "99999999999", "-1"])

@@ -199,7 +199,7 @@ def test_what_is_not_live_or_over_does_not_expire(editor):
 @pytest.mark.parametrize("thing_id", ["x", "0" * 26, "%00", "é" * 26])
 def test_what_does_not_exist_is_404(editor, thing_id):
     pages = [
-        f"trash/{kind}/{{}}/{what}/" for kind in ("deal", "draft", "user") for what in ("restore", "delete")
+        f"{kind}/{{}}/{what}/" for kind in ("deals", "drafts", "brands") for what in ("restore", "purge")
     ]
     pages += ["deals/do/{}/", "deals/bulk/{}/undo/"]
     for page in pages:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import attention, deals, drafts, featured, featured_plans, featured_versions
+from dealsite.data.catalogue import deals, drafts, entries, featured, featured_plans, featured_versions
 from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import audit, links, pending_edits
 from dealsite.data.jobs import jobs, task_counts
@@ -344,7 +344,7 @@ def test_when_the_table_is_away_the_page_says_so(editor, troubles, monkeypatch):
     def away(*_, **__):
         raise errors.Unavailable
 
-    monkeypatch.setattr(attention, "look", away)
+    monkeypatch.setattr(entries, "look", away)
     assert editor.get(HOME).status_code == 503
 
 
@@ -516,7 +516,7 @@ def test_words_for_what_was_changed_meanwhile_come_back_to_be_saved_again(editor
 
 def test_words_are_kept_while_the_table_is_away(editor, monkeypatch):
     deal = damage_alt(make_deal(picture=PICTURE))
-    monkeypatch.setattr("dealsite.worker.bulk.verb.read", _raising(errors.Unavailable()))
+    monkeypatch.setattr("dealsite.worker.bulk.entries.get_many", _raising(errors.Unavailable()))
     page = do(editor, "alt-text", deal, to_alt="A lamp", version="1", given="1")
     assert page.status_code == 503
     assert ("to_alt", "A lamp") in page.context["kept"]

@@ -26,7 +26,7 @@ LIST = reverse("cms_deals")
 
 
 def terms(stored: Any) -> str:
-    return reverse("cms_deal_terms" if isinstance(stored, Deal) else "cms_draft_terms", args=[stored.id])
+    return reverse("cms_terms", args=[stored.kind, stored.id])
 
 
 def fields_of(html: str, action: str) -> dict[str, str]:
@@ -181,8 +181,11 @@ def test_a_field_that_both_changed_shows_both_and_asks(editor, choice, price):
     conflict = editor.post(terms(deal), sent, headers=HTMX)
     html = conflict.content.decode()
     assert conflict.status_code == 409
-    assert "Theirs: 75.00" in html
-    assert "Mine: 69.90" in html
+    assert "oscar changed this deal while you worked on it" in html
+    assert (re.findall(r"<legend[^>]*>([^<]+)</legend>", html), "75.00" in html) == (
+        ["Price", "Expires"],
+        True,
+    )
     assert deals.get(deal.id).version == 2
     again = fields_of(html, terms(deal)) | {"choice_price": choice}
     assert editor.post(terms(deal), again, headers=HTMX).status_code == 200
@@ -257,9 +260,9 @@ def test_a_published_drafts_terms_are_its_deals(editor):
 
 
 @pytest.mark.parametrize("deal_id", ["x", "0" * 26])
-@pytest.mark.parametrize("name", ["cms_deal_terms", "cms_draft_terms"])
-def test_terms_of_what_is_not_there_are_404(editor, name, deal_id):
-    assert editor.get(reverse(name, args=[deal_id])).status_code == 404
+@pytest.mark.parametrize("kind", ["deal", "draft"])
+def test_terms_of_what_is_not_there_are_404(editor, kind, deal_id):
+    assert editor.get(reverse("cms_terms", args=[kind, deal_id])).status_code == 404
 
 
 def test_opening_a_row_costs_one_call(editor, calls):

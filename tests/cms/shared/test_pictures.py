@@ -248,11 +248,21 @@ def test_a_focal_point_that_was_left_alone_is_no_conflict(editor, other_editor):
     address = reverse("cms_deal", args=[deal.id])
     mine, theirs = inputs(editor.get(address)), inputs(other_editor.get(address))
     other_editor.post(address, theirs | {"picture_x": "20", "picture_y": "80"})
-    response = editor.post(address, mine | {"title": "Other"})
-    assert response.status_code == 409  # the title was left alone by the other, the picture by this one
-    editor.post(address, inputs(response) | {"choice_picture_kept": "theirs"})
+    assert editor.post(address, mine | {"title": "Other"}).status_code == 302
     content = deals.get(deal.id).content
     assert (content.title, content.picture) == ("Other", FOCUSED)
+
+
+def test_my_alt_text_does_not_get_to_their_picture(editor, other_editor):
+    address = reverse("cms_deal", args=[make_deal(picture=PICTURE).id])
+    mine, theirs = inputs(editor.get(address)), inputs(other_editor.get(address))
+    other_editor.post(address, theirs | {"picture_file": picture_file(), "picture_alt": PICTURE.alt})
+    response = editor.post(address, mine | {"picture_alt": "Mine"})
+    assert response.status_code == 409
+    assert re.findall(r"<legend[^>]*>([^<]+)</legend>", response.content.decode()) == [
+        "Picture",
+        "Text for the picture",
+    ]
 
 
 def test_a_logo_has_a_focal_point_too(editor):

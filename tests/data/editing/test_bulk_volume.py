@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import deals
+from dealsite.data.catalogue import deals, entries
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.editing.verbs import verb
 from dealsite.data.entities import batches
 from dealsite.data.jobs import jobs
 from dealsite.worker import bulk as running
@@ -65,14 +64,14 @@ def work(now: Any) -> Counter[str]:
 
 def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids, monkeypatch):
     held: list[int] = []
-    read = verb.read
+    read = entries.get_many
 
     def watch(kind: str, wanted: Iterable[str]) -> Any:
         wanted = list(wanted)
         held.append(len(wanted))
         return read(kind, wanted)
 
-    monkeypatch.setattr(verb, "read", watch)
+    monkeypatch.setattr(entries, "get_many", watch)
     monkeypatch.setattr(running, "TURN_SECONDS", 0.0)  # a turn for each chunk, as if there were very many
     change = BulkChange("deal", "category", "toys-hobbies")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())

@@ -12,9 +12,9 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deals, drafts, prices
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk, bulk_progress, versions
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.editing.verbs.verb import Entry
 from dealsite.data.entities.deals import HERE
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict

@@ -11,11 +11,11 @@ from typing import Any
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal import editing, rescheduling
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import links, pending_edits, trash
 from dealsite.data.editing.bulk import BulkResult
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.editing.verbs.chart import ALL
-from dealsite.data.editing.verbs.verb import Entry
 from dealsite.data.entities.deals import CODE, HERE, SHOP
 from dealsite.data.table.ids import iso
 from tests.builders import (

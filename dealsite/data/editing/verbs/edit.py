@@ -8,16 +8,16 @@ from typing import ClassVar
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dealsite.data.catalogue import entries
 from dealsite.data.catalogue.content import CONTENT_FIELDS, DealContent
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import versions
 from dealsite.data.editing.verbs.verb import (
     BulkResult,
     Doing,
-    Entry,
     Verb,
     brands_of,
-    read,
     save,
 )
 from dealsite.data.entities.deals import HERE
@@ -64,7 +64,7 @@ class Import(Edit):
 
     def read_changed(self, kind: str, rows: Sequence[BulkResult]) -> Mapping[str, Entry]:
         changed = [row.id for row in rows]
-        return read("deal", changed) | read("draft", changed)
+        return entries.get_many("deal", changed) | entries.get_many("draft", changed)
 
 
 class RestoreVersion(Edit):
@@ -79,7 +79,7 @@ class RestoreVersion(Edit):
     def carry_out(self, entry: Entry, doing: Doing) -> None:
         """1 get + 1 batch get more."""
         number, *also = doing.value.split()
-        content = versions.get(_history_of(entry), int(number)).content
+        content = versions.get(entry.history_id, int(number)).content
         if isinstance(entry, Deal):
             now = entry.content
             stock = content.stock if "stock" in also or content.sold != HERE else now.stock
@@ -93,10 +93,6 @@ class RestoreVersion(Edit):
         self.make(entry, content, replace(doing, prefetched=brands_of([content.brand])))
 
 
-def _history_of(entry: Entry) -> str:
-    return entry.history_id if isinstance(entry, Deal) else entry.id
-
-
 def _ends_before(now: datetime, content: DealContent, entry: Entry) -> bool:
     """Tell whether an entry would get an end that has passed."""
     ends = content.expires_at
@@ -106,7 +102,7 @@ def _ends_before(now: datetime, content: DealContent, entry: Entry) -> bool:
 def _as_before(row: BulkResult, entry: Entry) -> DealContent:
     """Return what an entry holds without a change; Conflict where somebody changed the same fields since. 1 query."""
     now = entry.content
-    before, after = versions.around(_history_of(entry), int(row.before))
+    before, after = versions.around(entry.history_id, int(row.before))
     left = after.content if after else now
     fields = [name for name in CONTENT_FIELDS if getattr(before.content, name) != getattr(left, name)]
     values = {name: getattr(before.content, name) for name in fields if name != "stock"}

@@ -8,8 +8,9 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data.catalogue import featured, featured_versions
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.catalogue.featured import MAX_CARDS
-from dealsite.data.editing.verbs.verb import BulkResult, Doing, Entry, Prefetched, Verb
+from dealsite.data.editing.verbs.verb import BulkResult, Doing, Prefetched, Verb
 from dealsite.data.entities.texts import LINK_CHARACTERS
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 

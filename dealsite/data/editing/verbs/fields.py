@@ -11,12 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.content import DealContent, problems, text_problems
-from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.entries import Entry, refusals
 from dealsite.data.editing.verbs.verb import (
     BulkResult,
     Doing,
-    Entry,
     Prefetched,
     Verb,
     brands_of,
@@ -68,9 +67,7 @@ class FieldVerb(Verb[Entry]):
         content = self.content_after(value, entry.content)
         if content == entry.content:
             return str(self.same)
-        if isinstance(entry, Draft):
-            return sentences(text_problems(content))
-        return sentences(problems(content, live_at=entry.live_at))
+        return sentences(refusals(entry, content))
 
     def misfit(self, value: str, content: DealContent) -> str:
         """Return why a content cannot have a value, where that is more than what stands against any; else ''."""

@@ -13,11 +13,11 @@ from dealsite.data.catalogue.deal import deleting, publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import trash
 from dealsite.data.editing.verbs.verb import (
     BulkResult,
     Doing,
-    Entry,
     Prefetched,
     Verb,
     published,

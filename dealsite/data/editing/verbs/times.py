@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy
 from dealsite.data.catalogue.content import problems
 from dealsite.data.catalogue.deal import editing, rescheduling
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.verbs.fields import FieldVerb
-from dealsite.data.editing.verbs.verb import BulkResult, Doing, Entry, Prefetched, Verb, sentences
+from dealsite.data.editing.verbs.verb import BulkResult, Doing, Prefetched, Verb, sentences
 from dealsite.data.table.ids import first_ulid_of, from_iso, iso, time_of
 
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time

@@ -7,21 +7,18 @@ from typing import ClassVar, Generic, TypeVar
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, drafts
+from dealsite.data.catalogue import brands, drafts, entries
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import editing
-from dealsite.data.catalogue.deal.stock import with_offers
-from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.entries import Entry, became
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.data.table.ids import is_ulid, time_of
 from dealsite.text.lazy import Text
 
-Entry = Deal | Draft
 E = TypeVar("E", bound=Entry)  # what a verb can be done to
 
 
@@ -113,7 +110,7 @@ class Verb(Generic[E]):
 
         `seen` is the value that the entry had at `collected_at`.
         """
-        if (entry.created_at if isinstance(entry, Deal) else time_of(entry.id)) > asked_at:
+        if entry.created_at > asked_at:
             raise Conflict(_("It was added after this was confirmed."))
         others = entry.updated_at > asked_at and entry.updated_by != by
         is_now = self.value_in(entry.content)
@@ -132,11 +129,11 @@ class Verb(Generic[E]):
         raise NotImplementedError
 
     def read_changed(self, kind: str, rows: Sequence[BulkResult]) -> Mapping[str, Entry]:
-        """Return what some rows are about as it is now, by the rows' ids. As many requests as `read`."""
+        """Return what some rows are about as it is now, by the rows' ids. As many requests as `get_many`."""
         if not self.leaves_entry:
             return {}
         ids = {row.after if self.makes else row.id: row.id for row in rows}
-        return {ids[one]: entry for one, entry in read(self.makes or kind, ids).items()}
+        return {ids[one]: entry for one, entry in entries.get_many(self.makes or kind, ids).items()}
 
     def refusal_to_undo(
         self,
@@ -150,7 +147,7 @@ class Verb(Generic[E]):
         """Return why it cannot be taken back, in a sentence; '' if it can, as far as can be seen."""
         if not self.leaves_entry:
             return ""
-        if entry is None or (isinstance(entry, Draft) and entry.published_as):
+        if entry is None or became(entry):
             is_draft = kind == "draft" or entry is not None
             return _("It was deleted since, or published.") if is_draft else _("It was deleted since.")
         return self.changed_since(value, row, entry, prefetched, now)
@@ -176,12 +173,6 @@ class Verb(Generic[E]):
         return ""
 
 
-def read(kind: str, ids: Iterable[str]) -> dict[str, Entry]:
-    """Return those of some deals or drafts that exist, by id. 2 batch gets for each 100 deals, 1 for drafts."""
-    wanted = [one for one in ids if is_ulid(one)]
-    return dict(with_offers(wanted)) if kind == "deal" else dict(drafts.get_many(wanted))
-
-
 def brands_of(slugs: Iterable[str]) -> Prefetched:
     """Return those of some brands that exist. 1 batch get."""
     return Prefetched(brands=brands.get_many(sorted({slug for slug in slugs if slug})))
@@ -203,7 +194,7 @@ def save(
 
 def published(entry: Entry) -> str:
     """Return that a draft was published, so that nothing can be done to it; '' for all else."""
-    return _("It was published already.") if isinstance(entry, Draft) and entry.published_as else ""
+    return _("It was published already.") if became(entry) else ""
 
 
 def sentences(found: Mapping[str, str]) -> str:

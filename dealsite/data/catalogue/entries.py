@@ -1,15 +1,42 @@
-"""What needs an editor, as the table has it now: the search index says where to look, and may lag by a moment."""
+"""Deals and drafts alike, by their kind; and what needs an editor, as it is now, of those that search found."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.cards import page_key
+from dealsite.data.catalogue.content import DealContent, problems, text_problems
+from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal, deal_from_items
 from dealsite.data.catalogue.drafts import Draft, draft_from_item
 from dealsite.data.catalogue.featured import PAGES, FeaturedPage, from_item
 from dealsite.data.editing.links import LinkCheck, check_of
 from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.ids import is_ulid
+
+Entry = Deal | Draft
+
+
+def get(kind: str, entry_id: str) -> Entry:
+    """Return a deal with its stock, or a draft, or raise NotFound. 1 batch get, or 1 get."""
+    return deals.get(entry_id) if kind == Deal.kind else drafts.get(entry_id)
+
+
+def get_many(kind: str, ids: Iterable[str]) -> dict[str, Entry]:
+    """Return those of some deals or drafts that exist, by id. 2 batch gets for each 100 deals, 1 for drafts."""
+    wanted = [one for one in ids if is_ulid(one)]
+    return dict(with_offers(wanted)) if kind == Deal.kind else dict(drafts.get_many(wanted))
+
+
+def became(entry: Entry) -> str:
+    """Return the id of the deal that a draft became, '' for all else."""
+    return entry.published_as if isinstance(entry, Draft) else ""
+
+
+def refusals(entry: Entry, content: DealContent) -> dict[str, str]:
+    """Return what stands against giving an entry another content, by field."""
+    return problems(content, live_at=entry.live_at) if isinstance(entry, Deal) else text_problems(content)
 
 
 @dataclass(frozen=True, slots=True)
