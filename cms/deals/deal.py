@@ -24,7 +24,6 @@ from cms.deals.pending_edits import (
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list, position_of
 from cms.shared import undo
-from cms.shared.edit_form import until_saved
 from cms.shared.forms import NOUNS, DealForm, keep_times, typed
 from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, named_content
@@ -33,10 +32,10 @@ from dealsite.data.catalogue.content import problems, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import bulk_progress, pending_edits
-from dealsite.data.table.errors import Invalid, Unavailable
 from dealsite.data.table.parallel import together
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
+Show = Callable[..., HttpResponse]
 CLICKS_SHOWN = timedelta(days=29)  # before today
 
 
@@ -46,7 +45,9 @@ CLICKS_SHOWN = timedelta(days=29)  # before today
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
     if request.method == "POST":
-        return change(request, "deal", deal_id, DealForm.posted(request.POST, request.FILES), _change)
+        form = DealForm.posted(request.POST, request.FILES)
+        show = partial(entry_page, request, form, "deal", deal_id)
+        return form.save(lambda: _change(request, form, deal_id, show), show)
     stored, today = deals.get(deal_id), timezone.now().astimezone(UTC).date()
     reads: list[Callable[[], Any]] = [partial(pending_edits.find, stored)]
     if stored.content.shop:
@@ -64,28 +65,10 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     return entry_page(request, form, "deal", deal_id, clicks=seen)
 
 
-def change(
-    request: EditorRequest,
-    kind: str,
-    entry_id: str,
-    form: DealForm,
-    attempt: Callable[[EditorRequest, DealForm, str], HttpResponse],
-) -> HttpResponse:
-    """Carry out what a button asks for; whatever fails, the form comes back with all that was typed."""
-    try:
-        return until_saved(lambda: attempt(request, form, entry_id))
-    except Invalid as error:
-        form.refuse(error.fields, str(error))
-        return entry_page(request, form, kind, entry_id, status=422)
-    except Unavailable as error:
-        return entry_page(request, form, kind, entry_id, trouble=str(error), status=503)
-
-
-def _change(request: EditorRequest, form: DealForm, deal_id: str) -> HttpResponse:
+def _change(request: EditorRequest, form: DealForm, deal_id: str, show: Show) -> HttpResponse:
     form.entry = stored = deals.get(deal_id)
     form.kept, form.opens_changes = pending_edits.find(stored), "changes" in request.GET
     now, by = timezone.now(), request.user.username
-    show = partial(entry_page, request, form, "deal", deal_id)
     action = request.POST.get("action", "save").removesuffix("-next")
     kept = active(form)
     keep_times(form, stored.content)
@@ -96,10 +79,10 @@ def _change(request: EditorRequest, form: DealForm, deal_id: str) -> HttpRespons
     if not is_valid:
         return show(status=422)
     overtaken = kept and (form.opens_changes or action == "keep") and not stands_on(form, kept)
-    if kept and overtaken and not settle(form, kept, unseen=action == "keep"):
+    if kept and overtaken and not settle(form, kept, takes_unseen=action == "keep"):
         return show(status=409)
     if action == "keep":
-        return _keep(request, form, stored)
+        return _keep(request, form, stored, show)
     sold = "" if stored.version != form.version else _("Pieces were sold or came back meanwhile.")
     if not form.settle(typed(stored), stored.version):
         return show(status=409, trouble=sold)
@@ -121,12 +104,12 @@ def _change(request: EditorRequest, form: DealForm, deal_id: str) -> HttpRespons
     return after_saving(request, address)
 
 
-def _keep(request: EditorRequest, form: DealForm, stored: Deal) -> HttpResponse:
+def _keep(request: EditorRequest, form: DealForm, stored: Deal, show: Show) -> HttpResponse:
     """Keep what is in the form, however incomplete, without shoppers seeing it."""
     content, brand = named_content(form)
     form.refuse(text_problems(content))
     if form.errors:
-        return entry_page(request, form, "deal", stored.id, status=422)
+        return show(status=422)
     by, before = request.user.username, form.kept
     if content.brand and brand is None:
         brand = create_brand(form, by=by, now=timezone.now())

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.deals.deal import change, entry_page
+from cms.deals.deal import Show, entry_page
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import undo
@@ -67,7 +67,9 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     if not is_ulid(draft_id):
         raise NotFound(_("There is no such draft."))
     if request.method == "POST":
-        return change(request, "draft", draft_id, DealForm.posted(request.POST, request.FILES), _change)
+        sent = DealForm.posted(request.POST, request.FILES)
+        show = partial(entry_page, request, sent, "draft", draft_id)
+        return sent.save(lambda: _change(request, sent, draft_id, show), show)
     stored = drafts.get(draft_id)
     if stored.published_as:
         messages.info(request, _("This draft was published. Here is the deal."))
@@ -77,11 +79,10 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     return entry_page(request, form, "draft", draft_id)
 
 
-def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpResponse:
+def _change(request: EditorRequest, form: DealForm, draft_id: str, show: Show) -> HttpResponse:
     now, by = timezone.now(), request.user.username
     action = request.POST.get("action", "save").removesuffix("-next")
     form.entry = stored = find_draft(draft_id)
-    show = partial(entry_page, request, form, "draft")
     if stored and stored.published_as:
         return _published(request, form, stored)
     if stored:
@@ -89,23 +90,23 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str) -> HttpRespon
         form.take_chosen(typed(stored))
     is_valid = form.is_valid()
     if stored and action == "compare":  # to what another has saved meanwhile; nothing is saved
-        return show(draft_id, status=form.compare(typed(stored), stored.version))
+        return show(status=form.compare(typed(stored), stored.version))
     if not is_valid:
-        return show(draft_id, status=422)
+        return show(status=422)
     if stored and stored.last_edit in form.autosaves:  # what others saved before was seen then
         form.version, form.seen = stored.version, base_of(typed(stored))
-    if stored and not form.settle(typed(stored), stored.version, unseen=action == "save"):
-        return show(draft_id, status=409)
+    if stored and not form.settle(typed(stored), stored.version, takes_unseen=action == "save"):
+        return show(status=409)
     content, brand = named_content(form)
     live_at = _live_at(form, action, now)
     form.refuse(text_problems(content) if live_at is None else problems(content, live_at=live_at))
     if form.errors:
-        return show(draft_id, status=422)
+        return show(status=422)
     if stored is None and form.version:
         form.version = 0
-        return show(new_id(draft_id, now), trouble=str(DELETED), status=409)
+        return entry_page(request, form, "draft", new_id(draft_id, now), trouble=str(DELETED), status=409)
     if stored is None and not is_new(draft_id, now):
-        return show(new_ulid(now), trouble=str(OPEN_FOR_LONG), status=409)
+        return entry_page(request, form, "draft", new_ulid(now), trouble=str(OPEN_FOR_LONG), status=409)
 
     if content.brand and brand is None:
         brand = create_brand(form, by=by, now=now)

@@ -51,9 +51,9 @@ def keep_form(
     )
 
 
-def settle(form: DealForm, kept: PendingEdits, *, unseen: bool) -> bool:
+def settle(form: DealForm, kept: PendingEdits, *, takes_unseen: bool) -> bool:
     """Merge a form with the unpublished changes that somebody else kept since, as `EditForm.settle` does."""
-    is_settled = form.settle(typed_changes(kept), kept.base, unseen=unseen, is_newer=True)
+    is_settled = form.settle(typed_changes(kept), kept.base, takes_unseen=takes_unseen, is_newer=True)
     form.seen = kept.seen or form.seen
     form.changes, form.opens_changes, form.against = kept.version, True, "changes"
     return is_settled

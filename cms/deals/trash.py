@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from cms.lists.deal_list import query
+from cms.people.audit import KINDS
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.accounts.decorators import fresh, role
 from dealsite.data.editing import trash
@@ -21,8 +22,6 @@ from dealsite.data.table.errors import Conflict
 from dealsite.web.pages import action
 from dealsite.worker.list_export import every, exported
 
-KINDS = {"deal": gettext_lazy("Deal"), "draft": gettext_lazy("Draft")}
-PAGE_OF = {"deal": "cms_deal", "draft": "cms_draft"}
 DAY = timedelta(days=1)
 
 
@@ -71,7 +70,7 @@ def restore(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
         return redirect("cms_trash")
     text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
     messages.success(request, f"{text} {not_featured_again(back.was_featured_on)}".rstrip())
-    return redirect(PAGE_OF[back.kind], back.id)
+    return redirect(f"cms_{back.kind}", back.id)
 
 
 @action

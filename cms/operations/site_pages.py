@@ -1,5 +1,8 @@
 """Pages such as the terms: admins see which are still samples, and write their texts in each language."""
 
+from collections.abc import Callable
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -8,14 +11,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from cms.shared.edit_form import EditForm, until_saved
+from cms.shared.edit_form import EditForm
 from cms.shared.fields import MarkdownField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
 from dealsite.data.editing import site_pages as stored
 from dealsite.data.editing.site_pages import SitePage, sample
 from dealsite.data.entities.operations import PAGE_CHARACTERS
-from dealsite.data.table.errors import Unavailable
 from dealsite.web.pages import page
 
 
@@ -41,29 +43,26 @@ def site_pages(request: EditorRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def site_page(request: EditorRequest, slug: str) -> HttpResponse:
     """The texts of a page, which a save changes and `sample` drops. 1 get, or 1 get + 1 transaction."""
-    if request.method != "POST":
-        found = stored.get(slug)
-        return _show(request, SitePageForm.opened(_texts(found), found.version), found)
-    form, found = SitePageForm.posted(request.POST), SitePage(slug)
-
-    def attempt() -> HttpResponse:
-        nonlocal found
-        found = stored.get(slug)
-        return _change(request, form, found)
-
-    try:
-        return until_saved(attempt)
-    except Unavailable as error:
-        return _show(request, form, found, trouble=str(error), status=503)
+    if request.method == "POST":
+        form = SitePageForm.posted(request.POST)
+        show = partial(_show, request, form, slug)
+        return form.save(lambda: _change(request, form, slug, show), show)
+    found = stored.get(slug)
+    opened = SitePageForm.opened(_texts(found), found.version)
+    opened.entry = found
+    return _show(request, opened, slug)
 
 
-def _change(request: EditorRequest, form: SitePageForm, found: SitePage) -> HttpResponse:
+def _change(
+    request: EditorRequest, form: SitePageForm, slug: str, show: Callable[..., HttpResponse]
+) -> HttpResponse:
+    form.entry = found = stored.get(slug)
     shown, samples, to_sample = _texts(found), _texts(SitePage(found.slug)), "sample" in request.POST
     form.take_chosen(shown)
     if not to_sample and not form.is_valid():
-        return _show(request, form, found, status=422)
-    if not form.settle(shown, found.version, unseen=not to_sample):
-        return _show(request, form, found, status=409)
+        return show(status=422)
+    if not form.settle(shown, found.version, takes_unseen=not to_sample):
+        return show(status=409)
     texts = samples if to_sample else {name: form.cleaned_data[name] for name in form.compared}
     if texts != shown:
         texts = texts if texts != samples else dict.fromkeys(texts, "")
@@ -78,7 +77,7 @@ def _texts(found: SitePage) -> dict[str, str]:
 
 
 def _show(
-    request: EditorRequest, form: SitePageForm, found: SitePage, *, trouble: str = "", status: int = 200
+    request: EditorRequest, form: SitePageForm, slug: str, *, trouble: str = "", status: int = 200
 ) -> HttpResponse:
-    context = {"site_page": found, "form": form, "trouble": trouble}
+    context = {"site_page": form.entry or SitePage(slug), "form": form, "trouble": trouble}
     return render(request, "cms/operations/site_page.html", context, status=status)

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.forms import BoundField
 from django.http import HttpResponse, QueryDict
@@ -23,7 +23,7 @@ from cms.shared.pictures import PictureForm, keep, kept
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.deal.editing import StockChanged
 from dealsite.data.editing.pending_edits import PendingEditsConflict
-from dealsite.data.table.errors import Busy, VersionConflict
+from dealsite.data.table.errors import Busy, Invalid, Unavailable, VersionConflict
 
 TRIES = 5
 TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
@@ -77,6 +77,7 @@ class EditForm(PictureForm):
     units: ClassVar[tuple[tuple[str, ...], ...]] = (("picture_kept", "picture_alt"),)  # that belong together
 
     data: QueryDict
+    entry: Any = None  # what it changes, as it is stored; None where that is not there, or could not be read
     version = 0
     seen = ""
     autosaves: tuple[str, ...] = ()
@@ -100,6 +101,16 @@ class EditForm(PictureForm):
         tokens = data.get("autosaves", "").split()[-MOST_TOKENS:]
         form.autosaves = tuple(token for token in tokens if TOKEN_PATTERN.fullmatch(token))
         return form
+
+    def save(self, attempt: Callable[[], HttpResponse], show: Callable[..., HttpResponse]) -> HttpResponse:
+        """Save it, as `until_saved` does; whatever fails, it is shown again with all that was typed."""
+        try:
+            return until_saved(attempt)
+        except Invalid as error:
+            self.refuse(error.fields, str(error))
+            return show(status=422)
+        except Unavailable as error:
+            return show(trouble=str(error), status=503)
 
     @property
     def token(self) -> str:
@@ -134,18 +145,18 @@ class EditForm(PictureForm):
         return bool(self.merged(theirs))
 
     def settle(
-        self, theirs: Typed, version: int, *, unseen: bool = True, is_newer: bool | None = None
+        self, theirs: Typed, version: int, *, takes_unseen: bool = True, is_newer: bool | None = None
     ) -> bool:
         """Take over what others saved since in fields that were left as they were; False where both changed one.
 
-        The form was found valid. Where both did, or `unseen` is False and they changed anything, it shows what differs,
-        and the next save stands on top of it. `is_newer`: somebody saved since, where the version does not tell.
+        The form was found valid. Where both did, or they changed anything and not `takes_unseen`, it shows what
+        differs, and the next save stands on top of it. `is_newer`: they saved since, where the version does not tell.
         """
         if is_newer is None:
             is_newer = version != self.version
         merged = self.merged(theirs, is_newer=is_newer)
         taken = {name: one.theirs for name, one in merged.items() if one.choice == "theirs"}
-        if any(one.is_conflict for one in merged.values()) or (taken and not unseen):
+        if any(one.is_conflict for one in merged.values()) or (taken and not takes_unseen):
             self.set_against(theirs, version)
             return False
         self._fill_in(taken)

@@ -175,7 +175,7 @@ class DealForm(EditForm):
         help_text=_("One message each, when the deal goes live."),
     )
 
-    entry: Entry | None = None  # as it is stored, where it is, and could be read
+    entry: Entry | None = None
     # The unpublished changes of its deal, which of their versions it stands on, and whether it is they that it shows.
     kept: PendingEdits | None = None
     changes = 0

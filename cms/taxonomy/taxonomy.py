@@ -1,8 +1,9 @@
 """Pages of brands and categories: list them, create a brand, change texts and picture."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Generic, Protocol
 
 from django.contrib import messages
@@ -14,7 +15,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
-from cms.shared.edit_form import until_saved
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
@@ -23,7 +23,7 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.categories import Entry, Kind, Stored
 from dealsite.data.catalogue.display_names import NameCache, brand_names, category_names
 from dealsite.data.names import slugify
-from dealsite.data.table.errors import AlreadyExists, Invalid, Text, Unavailable
+from dealsite.data.table.errors import AlreadyExists, Text
 from dealsite.text.digits import number_in
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.list_export import exported, in_batches
@@ -63,56 +63,42 @@ class TextsPage(Generic[Stored]):
 
     def answer(self, request: EditorRequest, slug: str) -> HttpResponse:
         """Show the form, or change what it says."""
-        if request.method != "POST":
-            stored = self.data.get_with_counts(slug)
-            if _is_merged(stored):
-                return redirect("cms_merge_brand", slug)
-            return self.show(request, self.form.opened(typed_texts(stored), stored.version), slug, stored)
-        form = self.form.posted(request.POST, request.FILES)
-        known: Stored | None = None
-
-        def attempt() -> HttpResponse:
-            nonlocal known
-            known = self.data.get_with_counts(slug)
-            return self._change(request, form, known)
-
-        try:
-            return until_saved(attempt)
-        except Invalid as error:
-            form.refuse(error.fields, str(error))
-            return self.show(request, form, slug, known, status=422)
-        except Unavailable as error:
-            return self.show(request, form, slug, known, trouble=str(error), status=503)
-
-    def _change(self, request: EditorRequest, form: BrandForm, stored: Stored) -> HttpResponse:
+        if request.method == "POST":
+            form = self.form.posted(request.POST, request.FILES)
+            show = partial(self.show, request, form, slug)
+            return form.save(lambda: self._change(request, form, slug, show), show)
+        stored = self.data.get_with_counts(slug)
         if _is_merged(stored):
-            return redirect("cms_merge_brand", stored.slug)
+            return redirect("cms_merge_brand", slug)
+        opened = self.form.opened(typed_texts(stored), stored.version)
+        opened.entry = stored
+        return self.show(request, opened, slug)
+
+    def _change(
+        self, request: EditorRequest, form: BrandForm, slug: str, show: Callable[..., HttpResponse]
+    ) -> HttpResponse:
+        form.entry = stored = self.data.get_with_counts(slug)
+        if _is_merged(stored):
+            return redirect("cms_merge_brand", slug)
         theirs = typed_texts(stored)
         form.take_chosen(theirs)
         if not form.is_valid():
-            return self.show(request, form, stored.slug, stored, status=422)
+            return show(status=422)
         if not form.settle(theirs, stored.version):
-            return self.show(request, form, stored.slug, stored, status=409)
+            return show(status=409)
         if form.differs_from(theirs):
             by, now = request.user.username, timezone.now()
             edited = self.data.edit(stored, **form.texts(), by=by, now=now)
             self.names.forget()
             said = self.saved if edited.name == stored.name else self.renamed
             messages.success(request, str(said) + form.also_said(_("somebody else")))
-        return redirect(f"cms_{self.kind}", stored.slug)
+        return redirect(f"cms_{self.kind}", slug)
 
     def show(
-        self,
-        request: EditorRequest,
-        form: BrandForm,
-        slug: str = "",
-        stored: Stored | None = None,
-        *,
-        status: int = 200,
-        trouble: str = "",
+        self, request: EditorRequest, form: BrandForm, slug: str = "", *, status: int = 200, trouble: str = ""
     ) -> HttpResponse:
         """The form; without a slug, of a new brand."""
-        page = {"kind": self.kind, "form": form, "entry": stored, "slug": slug, "trouble": trouble}
+        page = {"kind": self.kind, "form": form, "entry": form.entry, "slug": slug, "trouble": trouble}
         page["name"] = category_names.names().get(slug, "")
         return render(request, f"cms/taxonomy/{self.kind}.html", page, status=status)
 
@@ -192,17 +178,17 @@ def new_brand(request: EditorRequest) -> HttpResponse:
         typed = {"name": request.GET.get("name", "")[:80]}
         return BRAND_PAGE.show(request, BrandForm.opened(typed, version=0))
     form = BrandForm.posted(request.POST, request.FILES)
+    show = partial(BRAND_PAGE.show, request, form)
+    return form.save(lambda: _create(request, form, show), show)
+
+
+def _create(request: EditorRequest, form: BrandForm, show: Callable[..., HttpResponse]) -> HttpResponse:
     if not form.is_valid():
-        return BRAND_PAGE.show(request, form, status=422)
+        return show(status=422)
     try:
         brand = brands.create(**form.texts(), by=request.user.username, now=timezone.now())
     except AlreadyExists:
         return _taken(request, form)
-    except Invalid as error:
-        form.refuse(error.fields, str(error))
-        return BRAND_PAGE.show(request, form, status=422)
-    except Unavailable as error:
-        return BRAND_PAGE.show(request, form, trouble=str(error), status=503)
     messages.success(request, _("The brand %(name)s is created.") % {"name": brand.name})
     return redirect("cms_brand", brand.slug)
 

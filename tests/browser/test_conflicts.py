@@ -17,6 +17,15 @@ def lamp(site: str) -> Deal:
     return now_deal(title="Desk lamp", description="Bends.", voucher_code="LAMP")
 
 
+@pytest.fixture
+def editors(editor_window, lamp: Deal) -> tuple[Page, Page]:
+    """Eve and Oscar, each with the deal's form open."""
+    pages = editor_window("eve"), editor_window("oscar")
+    for page in pages:
+        page.goto(f"/cms/deals/{lamp.id}/")
+    return pages
+
+
 def save(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
 
@@ -26,12 +35,8 @@ def difference(page: Page, label: str) -> Locator:
     return page.get_by_role("group", name=label, exact=True)
 
 
-def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window, lamp):
-    address = f"/cms/deals/{lamp.id}/"
-    eve: Page = editor_window("eve")
-    oscar: Page = editor_window("oscar")
-    eve.goto(address)
-    oscar.goto(address)
+def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editors, lamp):
+    eve, oscar = editors
     field(eve, "Title").fill("Desk lamp, dimmable")
     field(eve, "Price").fill("70.00")
     save(eve)
@@ -61,11 +66,8 @@ def test_the_second_editor_chooses_field_by_field_and_saves_on_top(editor_window
     assert content.voucher_code == "LAMP"
 
 
-def test_what_only_one_of_them_changed_is_saved_with_the_others(editor_window, lamp):
-    eve: Page = editor_window("eve")
-    oscar: Page = editor_window("oscar")
-    for page in (eve, oscar):
-        page.goto(f"/cms/deals/{lamp.id}/")
+def test_what_only_one_of_them_changed_is_saved_with_the_others(editors, lamp):
+    eve, oscar = editors
     field(eve, "Title").fill("Desk lamp, dimmable")
     save(eve)
     expect(said(eve, "The deal is saved.")).to_be_visible()
@@ -77,11 +79,8 @@ def test_what_only_one_of_them_changed_is_saved_with_the_others(editor_window, l
 
 
 @pytest.mark.sample(quick=0, whole=3)
-def test_typing_into_ones_own_text_chooses_it(editor_window, lamp):
-    eve: Page = editor_window("eve")
-    oscar: Page = editor_window("oscar")
-    for page in (eve, oscar):
-        page.goto(f"/cms/deals/{lamp.id}/")
+def test_typing_into_ones_own_text_chooses_it(editors, lamp):
+    eve, oscar = editors
     field(eve, "Title").fill("Desk lamp, dimmable")
     save(eve)
     field(oscar, "Title").fill("Desk lamp, bent")

@@ -14,7 +14,6 @@ from dealsite.data.table.ids import epoch_seconds, from_iso, iso
 from dealsite.data.table.schema import has_expired
 from dealsite.data.table.writes import Delete, Put
 
-KINDS = ("deal", "draft")
 KEPT = timedelta(seconds=60)
 AT_ONCE = 50  # a query's limit; there are never so many
 

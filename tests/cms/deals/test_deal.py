@@ -201,6 +201,20 @@ def test_who_saves_between_reading_and_writing_is_merged_too(editor, monkeypatch
     assert (content.title, content.description) == ("Their title", "My text")
 
 
+def test_where_others_are_faster_again_and_again_the_form_comes_back(editor, monkeypatch):
+    deal = make_deal()
+    form = inputs(editor.get(address(deal)))
+    tries = []
+
+    def overtaken(*arguments, **options):
+        tries.append(1)
+        raise errors.VersionConflict()
+
+    monkeypatch.setattr(editing, "edit", overtaken)
+    answer = editor.post(address(deal), form | {"description": "My text"})
+    assert (answer.status_code, inputs(answer)["description"], len(tries)) == (503, "My text", 5)
+
+
 def test_of_what_is_saved_at_once_nothing_is_lost(editor, other_editor):
     deal = make_deal()
     form = inputs(editor.get(address(deal)))

@@ -316,6 +316,9 @@ def held() -> dict[str, Any]:
     rows = list(table.scan_all(consistent=True))
     of_deals = [deals.get(row["id"]) for row in rows if row["type"] == "Deal"]
     found: dict[str, Any] = {deal.id: (deal.content, sorted(deal.featured_on)) for deal in of_deals}
+    for deal in of_deals:
+        changes, check = pending_edits.find(deal), links.get(deal.id).check
+        found[deal.id] += (changes and (changes.content, changes.is_discarded), check)
     for row in rows:
         if row["type"] == "Draft":
             draft = drafts.get(row["id"])
