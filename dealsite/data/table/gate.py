@@ -49,7 +49,7 @@ class Gate:
         with self._lock:
             shut_at, self._shut_at, self._failures = self._shut_at, None, 0
             refused, self._refused = self._refused, 0
-        if shut_at is not None:
+        if shut_at is not None and not self._ended.is_set():
             logger.warning("event='table_back' seconds=%.1f refused=%d", now - shut_at, refused)
 
     def failed(self, reason: object, *, now: float) -> None:
@@ -69,7 +69,7 @@ class Gate:
             self.answered(now=now)
 
     def end(self) -> None:
-        """Let nobody stand before this gate any more, and the thread end."""
+        """Let nobody stand before this gate any more, and the thread end: without a word, it does not know."""
         self._ended.set()
 
     def _probe(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 
 import pytest
 
@@ -37,6 +38,10 @@ def shut(one: Gate, now: float = 100.0) -> None:
     for number in range(FAILURES):
         one.failed("no answer", now=now + number * LONGER_THAN)
     assert is_shut(one)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == gate.__name__]
 
 
 def probes() -> set[threading.Thread]:
@@ -86,8 +91,10 @@ def test_an_answer_opens_it_and_the_log_has_one_line_each(new_gate: Gate, caplog
     new_gate.failed("still none", now=104.0)
     new_gate.answered(now=112.6)
     assert not is_shut(new_gate)
-    lines = [record.getMessage() for record in caplog.records if record.name == gate.__name__]
-    assert lines == ["event='table_away' reason='no answer'", "event='table_back' seconds=12.0 refused=41"]
+    assert lines(caplog) == [
+        "event='table_away' reason='no answer'",
+        "event='table_back' seconds=12.0 refused=41",
+    ]
 
 
 def test_many_threads_that_fail_begin_one_probe():
@@ -196,7 +203,7 @@ def test_a_table_that_never_says_a_word_shuts_it_too(wire: Wire, monkeypatch: py
 
 def test_one_answer_that_is_lost_or_late_shuts_nothing(wire: Wire):
     for _ in range(5):
-        sayings = iter([b"", GOOD])
+        sayings = chain([b""], repeat(GOOD))
         wire.say = lambda operation, body, sayings=sayings: next(sayings)  # type: ignore[misc]
         with table.deadline(2):
             assert table.get(A)
@@ -243,10 +250,12 @@ def test_a_page_with_hardly_any_time_left_says_nothing_of_the_table(
     assert not is_shut(client.connect().gate)
 
 
-def test_a_new_connection_has_a_gate_of_its_own(wire: Wire):
+def test_a_new_connection_has_a_gate_of_its_own(wire: Wire, caplog: pytest.LogCaptureFixture):
     before = probes()
     away(wire)
     assert len(probes() - before) == 1
     table.reset()
     assert not is_shut(client.connect().gate)
     wait_until(lambda: not probes() - before)
+    (line,) = lines(caplog)
+    assert "table_away" in line  # and no "table_back": the one that ended does not know
