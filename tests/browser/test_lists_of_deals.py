@@ -20,6 +20,9 @@ window.moved = 0;
 new PerformanceObserver((list) => { for (const one of list.getEntries()) window.moved += one.value; })
   .observe({ type: "layout-shift", buffered: true });
 """
+PAINTED = (
+    "new Promise(done => new PerformanceObserver(() => done()).observe({ type: 'paint', buffered: true }))"
+)
 pytestmark = pytest.mark.usefixtures("site")
 Window = Callable[..., Page]
 # Not Playwright's own way, which asks for a frame: Chromium now and then draws none for a window.
@@ -56,7 +59,14 @@ def test_the_first_screen_is_full_of_prices_and_nothing_moves_in_it(
     page = window()
     page.set_viewport_size({"width": width, "height": height})
     page.add_init_script(MOVES)
-    page.goto("/")
+    fonts: list[Route] = []
+    page.route("**/*.woff2", lambda route: fonts.append(route))  # they come late
+    with page.expect_request("**/*.woff2"):
+        page.goto("/", wait_until="domcontentloaded")
+    page.evaluate(PAINTED)
+    for late in fonts:
+        late.continue_()
+    page.evaluate("document.fonts.ready.then(() => 0)")
     prices = page.locator(".price-now").evaluate_all(
         """all => all.map(one => one.getBoundingClientRect())
             .filter(({ right, bottom }) => right <= innerWidth && bottom <= innerHeight).length"""
