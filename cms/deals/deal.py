@@ -24,6 +24,7 @@ from cms.deals.pending_edits import (
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list, position_of
 from cms.shared import undo
+from cms.shared.edit_form import Show
 from cms.shared.forms import NOUNS, DealForm, keep_times, typed
 from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, named_content
@@ -35,7 +36,6 @@ from dealsite.data.editing import bulk_progress, pending_edits
 from dealsite.data.table.parallel import together
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
-Show = Callable[..., HttpResponse]
 CLICKS_SHOWN = timedelta(days=29)  # before today
 
 

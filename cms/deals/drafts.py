@@ -20,10 +20,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.deals.deal import Show, entry_page
+from cms.deals.deal import entry_page
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import undo
+from cms.shared.edit_form import Show
 from cms.shared.field_merge import base_of
 from cms.shared.forms import DealForm, keep_times, typed, typed_deal
 from cms.shared.requests import (

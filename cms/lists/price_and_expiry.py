@@ -66,7 +66,9 @@ def terms(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
         return redirect("cms_terms", "deal", deal)
     if request.htmx and "row" in request.GET:
         return _row(request, stored)
-    return _form_page(request, stored, TermsForm.opened(typed_terms(stored.content), stored.version))
+    opened = TermsForm.opened(typed_terms(stored.content), stored.version)
+    opened.fit(stored)
+    return _form_page(request, stored, opened)
 
 
 def typed_terms(content: DealContent) -> Typed:
@@ -120,7 +122,6 @@ def _row(request: EditorRequest, stored: Entry, *, is_answer: bool = False) -> H
 
 
 def _form_page(request: EditorRequest, stored: Entry, form: TermsForm, *, status: int = 200) -> HttpResponse:
-    form.fit(stored)
     if not form.differences:
         first = next((name for name in FIELDS if name in form.errors), FIELDS[0])
         form.fields[first].widget.attrs["autofocus"] = True

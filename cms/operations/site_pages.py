@@ -1,6 +1,5 @@
 """Pages such as the terms: admins see which are still samples, and write their texts in each language."""
 
-from collections.abc import Callable
 from functools import partial
 
 from django.contrib import messages
@@ -11,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from cms.shared.edit_form import EditForm
+from cms.shared.edit_form import EditForm, Show
 from cms.shared.fields import MarkdownField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
@@ -53,9 +52,7 @@ def site_page(request: EditorRequest, slug: str) -> HttpResponse:
     return _show(request, opened, slug)
 
 
-def _change(
-    request: EditorRequest, form: SitePageForm, slug: str, show: Callable[..., HttpResponse]
-) -> HttpResponse:
+def _change(request: EditorRequest, form: SitePageForm, slug: str, show: Show) -> HttpResponse:
     form.entry = found = stored.get(slug)
     shown, samples, to_sample = _texts(found), _texts(SitePage(found.slug)), "sample" in request.POST
     form.take_chosen(shown)

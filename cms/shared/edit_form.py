@@ -25,6 +25,7 @@ from dealsite.data.catalogue.deal.editing import StockChanged
 from dealsite.data.editing.pending_edits import PendingEditsConflict
 from dealsite.data.table.errors import Busy, Invalid, Unavailable, VersionConflict
 
+Show = Callable[..., HttpResponse]  # shows a form again, with `status` and perhaps `trouble`
 TRIES = 5
 TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 MOST_TOKENS = 50
@@ -102,7 +103,7 @@ class EditForm(PictureForm):
         form.autosaves = tuple(token for token in tokens if TOKEN_PATTERN.fullmatch(token))
         return form
 
-    def save(self, attempt: Callable[[], HttpResponse], show: Callable[..., HttpResponse]) -> HttpResponse:
+    def save(self, attempt: Callable[[], HttpResponse], show: Show) -> HttpResponse:
         """Save it, as `until_saved` does; whatever fails, it is shown again with all that was typed."""
         try:
             return until_saved(attempt)

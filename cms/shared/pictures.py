@@ -113,10 +113,8 @@ class PictureForm(forms.Form):
         if isinstance(upload, UploadedFile):
             try:
                 self.picture = uploads.store_picture(upload, alt)
-                self._is_due, self.files = (
-                    True,
-                    MultiValueDict(),
-                )  # stored once, however often this is checked
+                self._is_due = True
+                self.files = MultiValueDict()  # stored once, however often this is checked
             except Invalid as error:
                 self.add_error("picture_file", error.fields.get("picture", str(error)))
             except OSError as error:

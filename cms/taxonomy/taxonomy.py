@@ -1,6 +1,6 @@
 """Pages of brands and categories: list them, create a brand, change texts and picture."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
+from cms.shared.edit_form import Show
 from cms.shared.forms import BrandForm, CategoryForm, typed_texts
 from cms.shared.requests import EditorRequest, editor_form, editor_page
 from dealsite.data.catalogue import brands, categories
@@ -74,9 +75,7 @@ class TextsPage(Generic[Stored]):
         opened.entry = stored
         return self.show(request, opened, slug)
 
-    def _change(
-        self, request: EditorRequest, form: BrandForm, slug: str, show: Callable[..., HttpResponse]
-    ) -> HttpResponse:
+    def _change(self, request: EditorRequest, form: BrandForm, slug: str, show: Show) -> HttpResponse:
         form.entry = stored = self.data.get_with_counts(slug)
         if _is_merged(stored):
             return redirect("cms_merge_brand", slug)
@@ -182,7 +181,7 @@ def new_brand(request: EditorRequest) -> HttpResponse:
     return form.save(lambda: _create(request, form, show), show)
 
 
-def _create(request: EditorRequest, form: BrandForm, show: Callable[..., HttpResponse]) -> HttpResponse:
+def _create(request: EditorRequest, form: BrandForm, show: Show) -> HttpResponse:
     if not form.is_valid():
         return show(status=422)
     try:
