@@ -31,7 +31,7 @@ CDN_REQUEST, CDN_FUNCTION, FREE_CDN_REQUESTS, FREE_CDN_FUNCTIONS = 1 / MILLION, 
 LOG_GB, BUCKET_GB, SECRET, ALARM = 0.50, 0.023, 0.40, 0.10
 
 # What one page is, on average.
-PAGE_QUESTIONS = ("feeds.front_page", "feeds.category_page", "feeds.brand_page", "deals.get_visible")
+PAGE_QUESTIONS = ("lists.front_page", "lists.category_page", "lists.brand_page", "deals.get_visible")
 SIGNED_IN = 0.2  # of all pages
 PAGE_KB, VISIT_KB, REQUESTS = (
     60,

@@ -197,11 +197,11 @@ def _pages(username: str, order_id: str) -> list[Reading]:
 
 def _checkouts() -> dict[int, float]:
     """Have crowds of shoppers fill their carts and order; each shopper orders one time after the other."""
-    from dealsite.data.catalogue import feeds
+    from dealsite.data.catalogue import lists
     from dealsite.data.table.ids import new_ulid
 
     now = datetime.now(UTC)
-    deals = [card.id for card in feeds.front_page(now=now)[1].cards][: LINES * 4]
+    deals = [card.id for card in lists.front_page(now=now)[1].cards][: LINES * 4]
     rates = {}
     for crowd in CROWDS:
         names = [f"crowd{crowd}-{number}" for number in range(crowd)]

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import cookies
-from dealsite.data.catalogue import brands, categories, feeds
+from dealsite.data.catalogue import brands, categories, lists
 from dealsite.data.people import sessions, users
 from dealsite.data.table.errors import AlreadyExists
 from dealsite.data.table.ids import new_ulid
@@ -47,7 +47,7 @@ def _addresses() -> dict[str, str]:
     counts = brands.counts(brand.slug for brand in brands.all_brands())
     brand = max(counts, key=lambda slug: (counts[slug].deals, slug))
     category = max(categories.all_categories(), key=lambda one: one.deals or 0)
-    card = feeds.front_page(now=timezone.now())[1].cards[0]
+    card = lists.front_page(now=timezone.now())[1].cards[0]
     return {
         "front page": "/",
         "category": f"/categories/{category.slug}/",

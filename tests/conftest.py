@@ -18,6 +18,7 @@ from typing import Any
 import hypothesis
 import pytest
 from botocore.loaders import JSONFileLoader
+from django.utils import timezone, translation
 
 from dealsite import middleware
 from dealsite.accounts import limits
@@ -109,7 +110,9 @@ def local_stream_engine(engine_folder: Path) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _nothing_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test use up what another may do, nor count for /metrics until the process ends."""
+    """Let no test use up what another may do, keep its time zone, nor count for /metrics until the process ends."""
+    timezone.deactivate()
+    translation.deactivate()
     monkeypatch.setattr(counting, "begin", lambda part: None)
     monkeypatch.setattr(client, "READ_TIMEOUT", client.READ_TIMEOUT)  # some commands are patient
     monkeypatch.setattr(activity, "_noted", {})

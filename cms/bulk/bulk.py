@@ -30,11 +30,10 @@ from cms.bulk.bulk_form import (
 )
 from cms.jobs.jobs import row as job_row
 from cms.lists.deal_list import STATES, query
-from cms.lists.search import LACKS, find_deals, is_found
 from cms.shared import undo as toast
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
 from dealsite.accounts.decorators import role, sent_again
-from dealsite.data.catalogue import deal_lists, entries
+from dealsite.data.catalogue import entries, lists
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.entries import Entry
 from dealsite.data.editing import bulk, bulk_progress
@@ -44,6 +43,7 @@ from dealsite.data.editing.verbs.verb import Prefetched
 from dealsite.data.entities.batches import REFUSED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid
+from dealsite.search.lists import LACKS, find_deals, is_found
 from dealsite.text import stored_words
 from dealsite.text.digits import number_in
 from dealsite.text.spreadsheets import safe_cell
@@ -130,7 +130,7 @@ def _outlook(change: BulkChange, chosen: BulkChoice, now: datetime) -> BulkPrevi
     outlook = BulkPreview(change)
     ids = list(chosen.ids)
     if (matching := chosen.matching) is not None:
-        read = find_deals if is_found(matching) else partial(deal_lists.cms_list, size=SHOWN)
+        read = find_deals if is_found(matching) else partial(lists.cms_list, size=SHOWN)
         page = read(matching, now=now)
         ids = [card.id for card in page.cards]
     found = entries.get_many(change.kind, ids)

@@ -16,15 +16,14 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.lists.search import LACKS, words_in
 from cms.shared.fields import CleanTextField, LocalTimeField, PriceField, stored_time, typed_time
 from cms.shared.forms import show_zone
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.deal_lists import STATES, DealFilter
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names, page_names
 from dealsite.data.catalogue.entries import Entry
+from dealsite.data.catalogue.lists import STATES, DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.chart import VERBS, of_kind
@@ -36,8 +35,8 @@ from dealsite.data.entities.deals import ALT_CHARACTERS, MAX_STOCK, VOUCHER_CODE
 from dealsite.data.entities.drafts import LAST_VERSION
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso
-from dealsite.search.deal_lists import question_of
-from dealsite.search.finding import SearchPage, find
+from dealsite.search.finding import find
+from dealsite.search.lists import LACKS, question_of, words_in
 from dealsite.templatetags.design import money
 from dealsite.worker.bulk import AT_ONCE
 
@@ -283,24 +282,15 @@ class Bar:
         return of_kind(self.kind)
 
 
-def bulk_bar(matching: DealFilter, now: datetime, *, found: SearchPage | None) -> dict[str, Bar]:
-    """Return the bar for the context of a list; `found` is what search has of it, None where it was not asked.
-
-    No requests.
-    """
+def bulk_bar(matching: DealFilter, total: int | None) -> dict[str, Bar]:
+    """Return the bar for the context of a list."""
     kind = "draft" if matching.state == "draft" else "deal"
     filters = {"state": matching.state, "brand": matching.brand, "category": matching.category}
     filters |= {"q": matching.words, "lacks": matching.lacks}
-    if found is None:
-        found = find(question_of(matching), now=now, size=1)
-    return {"bulk": Bar(kind, filters, _number(found))}
+    return {"bulk": Bar(kind, filters, total)}
 
 
 def total_of(matching: DealFilter, now: datetime) -> tuple[int | None, str]:
     """Return how many deals a list holds, None where search cannot tell, and how search found them. No requests."""
     found = find(question_of(matching), now=now, size=1)
-    return _number(found), found.how
-
-
-def _number(found: SearchPage) -> int | None:
-    return found.total if found.ready else None
+    return found.total if found.ready else None, found.how

@@ -9,14 +9,14 @@ from typing import Any, Self
 
 from django.utils.translation import gettext as _
 
-from cms.lists.search import NOT_READY, find_deals, page_number, words_in
 from cms.shared.requests import EditorRequest
-from dealsite.data.catalogue import deal_lists
+from dealsite.data.catalogue import lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.display_names import brand_slug, category_names
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import BadCursor, Unavailable
+from dealsite.search.lists import NOT_READY, find_deals, page_number, words_in
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Picker:
         direction, _colon, cursor = self.place.partition(":")
         after, before = (cursor if direction == way else None for way in ("after", "before"))
         try:
-            page = deal_lists.cms_list(chosen, now=now, after=after, before=before)
+            page = lists.cms_list(chosen, now=now, after=after, before=before)
         except BadCursor:
             self.place, self.note = "", _("This page of the list is gone. Choose again.")
             return

@@ -15,14 +15,14 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import DealRow, deal_rows, id_in, query
-from cms.lists.search import find_deals, words_in
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
 from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import iso
+from dealsite.search.lists import find_deals, words_in
 from dealsite.web.pages import page
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands

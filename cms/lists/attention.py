@@ -5,8 +5,8 @@ what was just fixed is no longer there although the index may lag by a moment.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
 from functools import partial
 
 from django.conf import settings
@@ -19,21 +19,21 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.search import page_number
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
-from dealsite.data.catalogue import content
+from dealsite.data.catalogue import content, entries
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.entries import AttentionData
 from dealsite.data.editing import links
 from dealsite.data.editing.links import LinkCheck
 from dealsite.data.jobs import task_counts
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import iso
-from dealsite.search import attention as needs
-from dealsite.search.attention import Today
-from dealsite.search.deal_lists import every_found
-from dealsite.search.finding import SearchPage, find
+from dealsite.search.documents import ALT, LINK, PICTURE, STOCK, USE
+from dealsite.search.finding import find
+from dealsite.search.lists import every_found, holds, page_number
+from dealsite.search.question import Question
 from dealsite.worker.list_export import AT_ONCE, exported
 
 LISTED, OPENED = 9, 3  # rows of a topic on the overview: of the index, and where they can be put right
@@ -70,7 +70,8 @@ class ProblemRow:
 class Topic:
     """One thing that needs looking after: what it is called, and what to read while there is none.
 
-    `button` leads to its list, or where all of it can be done at once, to that change: `bulk` is what to ask for.
+    `asks` is what search is asked, None for what is known without it: the featured lists. `button` leads to its list,
+    or where all of it can be done at once, to that change: `bulk` is what to ask for.
     """
 
     name: str
@@ -78,13 +79,18 @@ class Topic:
     about: Promise
     fine: Promise
     icon: str
+    asks: Question | None
+    sort: str = "newest"
     button: Promise = _("Look")
     bulk: str = ""
 
-    @property
-    def wanted(self) -> needs.Topic:
-        """How to ask for it."""
-        return needs.TOPICS[self.name]
+    def question(self, now: datetime) -> Question | None:
+        """Return what to ask now: what is scheduled, until the last moment of today in the editor's zone."""
+        if self.asks is None or self.asks.state != "scheduled":
+            return self.asks
+        zone = timezone.get_current_timezone()
+        tomorrow = datetime.combine(now.astimezone(zone).date() + timedelta(days=1), time(), tzinfo=zone)
+        return replace(self.asks, live_until=tomorrow - timedelta(milliseconds=1))
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,8 @@ class TopicView:
         return self.number > len(self.rows)
 
 
+_editors = partial(Question, for_editors=True)
+
 TOPICS = {
     topic.name: topic
     for topic in (
@@ -111,6 +119,7 @@ TOPICS = {
             _("Deals on a featured list that have expired or are sold out."),
             _("Every featured deal can be had."),
             "star",
+            None,
         ),
         Topic(
             "links",
@@ -118,6 +127,7 @@ TOPICS = {
             _("Nothing was found behind the link to the shop, twice in a row."),
             _("No broken link is known."),
             "unlink",
+            _editors(kind="either", lacks=LINK),
         ),
         Topic(
             "sold-out",
@@ -125,8 +135,9 @@ TOPICS = {
             _("Live deals without stock. Set a new stock, or end them."),
             _("Every live deal has stock."),
             "package-x",
-            _("End all"),
-            "state=live&lacks=stock&all=1&action=expire",
+            _editors(state="live", lacks=STOCK),
+            button=_("End all"),
+            bulk="state=live&lacks=stock&all=1&action=expire",
         ),
         Topic(
             "links-aside",
@@ -134,6 +145,7 @@ TOPICS = {
             _("Sold here, so that shoppers do not see their link. Empty it, or have the shop sell them."),
             _("Nothing that is sold here has a link."),
             "external-link",
+            _editors(kind="either", lacks=USE),
         ),
         Topic(
             "drafts",
@@ -141,8 +153,9 @@ TOPICS = {
             _("Deals in the making. Those that lack nothing can be published right here."),
             _("There are no drafts."),
             "file-pen",
-            _("Publish"),
-            "state=draft&all=1&action=publish",
+            _editors(kind="draft"),
+            button=_("Publish"),
+            bulk="state=draft&all=1&action=publish",
         ),
         Topic(
             "alt-texts",
@@ -152,7 +165,8 @@ TOPICS = {
             ),
             _("Every picture has its alt text."),
             "eye",
-            _("Write them"),
+            _editors(kind="either", lacks=ALT),
+            button=_("Write them"),
         ),
         Topic(
             "pictures",
@@ -160,7 +174,8 @@ TOPICS = {
             _("Deals and drafts that shoppers would see without a picture."),
             _("Every deal has a picture."),
             "image",
-            _("Add them"),
+            _editors(kind="either", lacks=PICTURE),
+            button=_("Add them"),
         ),
         Topic(
             "today",
@@ -168,6 +183,8 @@ TOPICS = {
             _("Scheduled deals that shoppers will see before midnight in your time zone."),
             _("Nothing is scheduled for today."),
             "calendar-clock",
+            _editors(state="scheduled"),
+            "soonest",
         ),
         Topic(
             "ending",
@@ -175,6 +192,8 @@ TOPICS = {
             _("Deals that end within two days. Give them longer if the shop does."),
             _("Nothing ends within two days."),
             "clock",
+            _editors(state="ending"),
+            "ending",
         ),
     )
 }
@@ -182,13 +201,14 @@ TOPICS = {
 
 def summaries(now: datetime) -> list[TopicView]:
     """Return how much there is of each topic, and some of it, as the index and the menu have it. No requests."""
-    today = _today(now)
-    return [_summary(topic, _find(topic, today, size=LISTED), now) for topic in TOPICS.values()]
+    return [_summary(topic, now) for topic in TOPICS.values()]
 
 
-def _summary(topic: Topic, found: SearchPage | None, now: datetime) -> TopicView:
-    if found is None:
+def _summary(topic: Topic, now: datetime) -> TopicView:
+    question = topic.question(now)
+    if question is None:
         return TopicView(topic, task_counts.of_process.current().featured, [])
+    found = find(question, now=now, sort=topic.sort, size=LISTED)
     rows = [
         ProblemRow(hit.card, hit.card.state(now), reverse(f"cms_{hit.kind}", args=[hit.card.id]), 0)
         for hit in found.hits
@@ -198,63 +218,44 @@ def _summary(topic: Topic, found: SearchPage | None, now: datetime) -> TopicView
 
 def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> TopicView:
     """Return a page of one topic. 1 batch get."""
-    today = _today(now)
-    found = _find(topic, today, size=size, page=page)
-    if found is None:
-        return _featured(needs.look([], pages=True), now, page, size)
-    return _view(topic, found, needs.look(found.hits), today)
-
-
-def _today(now: datetime) -> Today:
-    return Today.of(now, timezone.get_current_timezone())
-
-
-def _find(topic: Topic, today: Today, *, size: int, page: int = 1) -> SearchPage | None:
-    """Return what search finds of a topic, None for one that is known without it."""
-    wanted = topic.wanted
-    if wanted.ask is None:
-        return None
-    return find(wanted.ask(today), now=today.now, sort=wanted.sort, page=page, size=size)
-
-
-def _view(topic: Topic, found: SearchPage, data: AttentionData, today: Today) -> TopicView:
-    rows = [row for hit in found.hits if (row := _row(topic.wanted, hit.card.id, data, today))]
+    question = topic.question(now)
+    if question is None:
+        return _featured(topic, now, page, size)
+    found = find(question, now=now, sort=topic.sort, page=page, size=size)
+    data = entries.look({hit.card.id: hit.kind for hit in found.hits})
+    rows = [row for hit in found.hits if (row := _row(question, hit.card.id, data, now))]
     gone = len(found.hits) - len(rows)
     return TopicView(topic, found.total - gone, rows, found.ready, found.pages)
 
 
-def _row(topic: needs.Topic, id_: str, data: AttentionData, today: Today) -> ProblemRow | None:
+def _row(question: Question, id_: str, data: AttentionData, now: datetime) -> ProblemRow | None:
     """Return the row of a deal or draft; None where the table no longer agrees that it belongs to the topic."""
-    if draft := data.drafts.get(id_):
-        if not topic.holds(draft.content, draft.card, None, today):
-            return None
-        lacking = [FIELD_LABELS[name] for name in content.problems(draft.content, live_at=today.now)]
-        address = reverse("cms_draft", args=[draft.id])
-        return ProblemRow(
-            draft.card, "draft", address, draft.version, True, draft.content.link, lacking=lacking
-        )
-    deal, check = data.deals.get(id_), data.checks.get(id_)
-    if deal is None or not topic.holds(deal.content, deal.card, check, today):
+    entry, check = data.entries.get(id_), data.checks.get(id_)
+    if entry is None or not holds(question, entry, check, now=now):
         return None
-    ends = deal.content.expires_at
-    return ProblemRow(
-        deal.card,
-        deal.card.state(today.now),
-        reverse("cms_deal", args=[deal.id]),
-        deal.version,
-        link=deal.content.link,
-        ends=[(iso(ends + longer), words) for longer, words in EXTENSIONS] if ends else [],
+    row = ProblemRow(
+        entry.card,
+        entry.card.state(now),
+        reverse(f"cms_{entry.kind}", args=[id_]),
+        entry.version,
+        link=entry.content.link,
         check=check,
     )
+    if isinstance(entry, Draft):
+        lacking = [FIELD_LABELS[name] for name in content.problems(entry.content, live_at=now)]
+        return replace(row, state="draft", is_draft=True, lacking=lacking)
+    if ends := entry.content.expires_at:
+        return replace(row, ends=[(iso(ends + longer), words) for longer, words in EXTENSIONS])
+    return row
 
 
-def _featured(data: AttentionData, now: datetime, page: int, size: int) -> TopicView:
+def _featured(topic: Topic, now: datetime, page: int, size: int) -> TopicView:
     rows = []
-    for listed, card in needs.featured_but_over(data.pages, now):
+    for listed, card in entries.look({}, pages=True).over(now):
         address, place = reverse("cms_deal", args=[card.id]), (listed.id, listed.title)
         rows.append(ProblemRow(card, card.state(now), address, 0, page=place))
     shown = rows[(page - 1) * size : page * size]
-    return TopicView(TOPICS["featured"], len(rows), shown, pages=-(-len(rows) // size))
+    return TopicView(topic, len(rows), shown, pages=-(-len(rows) // size))
 
 
 def opened_address(topic: str) -> str:

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_safe
 
 from cms.lists.deal_list import deal_rows, filter_of
 from cms.lists.list_address import ROWS, SORTS, list_query, position_of, query_of
-from cms.lists.search import find_deals, is_found, page_number
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import role
-from dealsite.data.catalogue import deal_lists
+from dealsite.data.catalogue import lists
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.deal_lists import DealFilter
-from dealsite.data.catalogue.lists import PAGE_SIZE
+from dealsite.data.catalogue.cursors import PAGE_SIZE
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import is_ulid
+from dealsite.search.lists import find_deals, is_found, page_number
 from dealsite.web.pages import part
 
 BY_EXPIRY = ("ending", "expired")
@@ -62,7 +62,7 @@ def _listed(matching: DealFilter, given: dict[str, str], at: str, onward: bool, 
     if by_expiry and at == at[-26:]:  # it has no end, so it is in no such list
         return None, None
     place, size = at if by_expiry else at[-26:], PAGE_SIZE if matching.is_narrowed else 2
-    read = partial(deal_lists.cms_list, matching, now=now, size=size)
+    read = partial(lists.cms_list, matching, now=now, size=size)
     page = read(after=place) if onward else read(before=place)
     if cards := [card for card in page.cards if card.id != at[-26:]]:  # itself, where its end has moved
         return cards[0 if onward else -1], {}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from cms.lists.list_address import (
     COLUMNS,
     ROWS,
     SORTS,
+    UPWARDS,
     USUAL,
     WIDE,
     columns_of,
@@ -29,21 +30,29 @@ from cms.lists.list_address import (
     own_columns,
     query_of,
 )
-from cms.lists.search import LACKS, NOT_READY, find_deals, is_found, page_number, words_in
 from cms.shared.requests import EditorRequest, editor_page
-from dealsite.data.catalogue import deal_lists, deals, drafts
+from dealsite.data.catalogue import deals, drafts, lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.cursors import Page
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
-from dealsite.data.catalogue.lists import Page
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import Views
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.parallel import together
-from dealsite.search.deal_lists import every_found
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import SearchPage, known_of
+from dealsite.search.lists import (
+    LACKS,
+    NOT_READY,
+    every_found,
+    find_deals,
+    is_found,
+    page_number,
+    totals,
+    words_in,
+)
 from dealsite.text.lazy import Text
 from dealsite.worker.list_export import AT_ONCE, every, exported
 
@@ -69,8 +78,8 @@ FOUND_AT_ONCE = 500  # that search finds, for a file
 EXPORTED = (
     "title=card.title, picture=card.picture.name, brand=card.brand_name, category=category_name, price=card.price, "
     "was_price=card.was_price, discount=card.percent_off, state, @live=card.live_at, "
-    "@expires=card.expires_at, @changed=known.changed_at, sold=card.sold, voucher=card.voucher_code, "
-    "article_number=card.article_number, id=card.id"
+    "@expires=card.expires_at, @changed=known.changed_at, likes=known.likes, sold=card.sold, "
+    "voucher=card.voucher_code, article_number=card.article_number, id=card.id"
 )
 ID_PATTERN = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])", re.IGNORECASE)
 
@@ -123,7 +132,7 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
     if is_found(matching):
         cards = every_found(partial(find_deals, matching, now=now, size=FOUND_AT_ONCE), "cards")
     else:
-        cards = every(partial(deal_lists.cms_list, matching, now=now, size=AT_ONCE), "cards")
+        cards = every(partial(lists.cms_list, matching, now=now, size=AT_ONCE), "cards")
     with suppress(NotFound):  # no such brand
         for card in cards:
             yield from deal_rows([card], matching.state, now)
@@ -154,7 +163,7 @@ def deal_list(request: EditorRequest) -> HttpResponse:
     now, not_found = timezone.now(), ""
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
     size = int(chosen["rows"] or ROWS[0])
-    read = partial(deal_lists.cms_list, matching, now=now, after=after, before=before, size=size)
+    read = partial(lists.cms_list, matching, now=now, after=after, before=before, size=size)
     beside = [] if request.htmx else [partial(saved_views.of, request.user.username)]
     try:
         page, *views = together(read, *beside)
@@ -199,7 +208,7 @@ def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, 
         "first": first,
         "last": first + len(found.cards) - 1,
     }
-    return _list_page(request, matching, chosen, context, now, found=found)
+    return _list_page(request, matching, chosen, context, now)
 
 
 def _list_page(
@@ -209,7 +218,6 @@ def _list_page(
     context: dict[str, Any],
     now: datetime,
     *,
-    found: SearchPage | None = None,
     status: int = 200,
     views: Sequence[Views] = (),
 ) -> HttpResponse:
@@ -217,18 +225,14 @@ def _list_page(
     columns = columns_of(chosen["columns"])
     typed = request.GET.get("brand", "")[:80]
     brand = brand_names.names().get(matching.brand, typed) if matching.brand else typed
-    totals = {}
-    for name in TABS:
-        known = found if name == matching.state else None
-        page = known or find_deals(replace(matching, state=name), now=now, size=1)
-        totals[name] = page.total if page.ready else None
+    numbers = totals(matching, now=now, is_sorted=bool(chosen["sort"]))
     context |= {
         "state": matching.state,
         "category": chosen["category"],
         "brand": brand,
         "chosen": chosen,
-        "states": [(name, STATES[name], query(chosen | {"state": name}), totals[name]) for name in TABS],
-        "total": totals[matching.state],
+        "states": [(name, STATES[name], query(chosen | {"state": name}), numbers.get(name)) for name in TABS],
+        "total": numbers.get(matching.state),
         "chips": _chips(matching, chosen, brand),
         "heads": _heads(columns, chosen),
         "row_choices": [(rows, query(chosen | {"rows": rows})) for rows in ROWS],
@@ -241,7 +245,7 @@ def _list_page(
         "here": reverse("cms_deals") + query_of(request.GET.dict()),
         "export_address": reverse("cms_deals") + query(chosen),
         **row_context(columns),
-        **bulk_bar(matching, now, found=found),
+        **bulk_bar(matching, numbers.get(matching.state)),
     }
     if not request.htmx:
         (context["saved_views"],) = views or [saved_views.of(request.user.username)]
@@ -271,7 +275,7 @@ def _heads(columns: tuple[str, ...], chosen: dict[str, str]) -> list[tuple[str, 
     for name, heading in own_columns(columns):
         is_on = chosen["sort"] == name
         address = query(chosen | {"sort": "" if is_on else name}) if name in SORTS else ""
-        order = ("descending" if name == "discount" else "ascending") if is_on else ""
+        order = ("ascending" if name in UPWARDS else "descending") if is_on else ""
         heads.append((name, heading, address, order))
     return heads
 

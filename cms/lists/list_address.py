@@ -29,6 +29,7 @@ COLUMNS = {
     "category": _("Category"),
     "live": _("Live"),
     "changed": _("Changed"),
+    "likes": _("Likes"),
     "sold": pgettext_lazy("seller", "Sold"),
     "voucher": _("Voucher"),
     "article_number": _("Article number"),
@@ -48,7 +49,15 @@ USUAL = (
 )
 WIDE = ("was_price", "category", "changed")  # of the usual ones, those for which a narrow window has no room
 WITH_THE_TITLE = ("picture", "brand")  # stand in the title's own column
-SORTS = {"price": "price", "discount": "discount", "expires": "ending"}  # column -> an order of search
+SORTS = {  # column -> an order of search
+    "price": "price",
+    "discount": "discount",
+    "expires": "ending",
+    "live": "newest",
+    "changed": "changed",
+    "likes": "likes",
+}
+UPWARDS = ("price", "expires")  # of the sorted columns, those with the least first
 
 
 def list_query(text: str) -> str:

@@ -13,8 +13,8 @@ from cms.bulk.bulk_form import total_of
 from cms.jobs.jobs import row as job_row
 from cms.shared.requests import EditorRequest, editor_action, editor_page
 from dealsite.data.catalogue import brand_merges, brands
-from dealsite.data.catalogue.deal_lists import DealFilter
 from dealsite.data.catalogue.display_names import brand_names
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 
 

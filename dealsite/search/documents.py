@@ -1,5 +1,6 @@
 """What the index holds of a deal or a draft: its words, what lists are filtered and sorted by, and its card."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -11,10 +12,10 @@ from ulid import ULID
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.editing.links import check_of
+from dealsite.data.editing.links import LinkCheck, check_of
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import EPOCH, from_iso
+from dealsite.data.table.ids import EPOCH, from_iso, iso
 from dealsite.search.words import (
     WORD,
     fold,
@@ -26,14 +27,15 @@ from dealsite.search.words import (
 )
 from dealsite.text import markdown
 
-FORMAT = 9  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 10  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
 DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
-SECOND_BITS, CENT_BITS = 34, 30
+SECOND_BITS, CENT_BITS, CHANGE_BITS = 34, 30, 22
 UNPRICED = 2**CENT_BITS - 1  # after all prices
 BRAND_SEPARATOR = "\n"
+AS_ITEMS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # what a deal or draft may lack
 
 
@@ -47,7 +49,8 @@ def _schema() -> tantivy.Schema:
     fields.add_text_field("description", tokenizer_name="stems", index_option="freq")
     fields.add_text_field("words", tokenizer_name="plain", index_option="basic")
     fields.add_text_field("runs", tokenizer_name="plain", index_option="position")
-    for name in ("live_at", "expires_at", "cents", "sold_out", "newest", "by_price", "by_discount"):
+    numbers = ("live_at", "expires_at", "cents", "sold_out")
+    for name in (*numbers, "newest", "by_price", "by_discount", "by_likes", "by_change"):
         fields.add_unsigned_field(name, indexed=True, fast=True)
     fields.add_bytes_field("stored", stored=True)
     return fields.build()
@@ -66,29 +69,54 @@ def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What the index gives back of a document: the change that wrote it, its kind, a card, plain words to show."""
+    """What the index keeps of a deal or a draft, all of what its document is made of; a note that it is gone is empty.
 
-    sequence: str
-    kind: str = ""
+    `sequence` is the change of the item that it holds, `counted` that of how many like it. `description` is plain text.
+    """
+
+    sequence: str = ""
+    kind: str = GONE
     card: DealCard | None = None
-    words: str = ""
-    checkpoint: str | None = None
+    description: str = ""
+    lacks: Sequence[str] = ()
+    featured: Sequence[str] = ()
     changed_at: datetime | None = None
     changed_by: str = ""
+    likes: int = 0
+    counted: str = ""
+    checkpoint: str | None = None
+
+    @classmethod
+    def of_item(cls, item: Item) -> Self:
+        """Return what is to be kept of a deal's or a draft's item."""
+        card = DealCard.from_item(item["card"])
+        return cls(
+            kind=DEAL if item["type"] == "Deal" else DRAFT,
+            card=card,
+            description=markdown.to_plain(item.get("description") or ""),
+            lacks=lacking(card, item.get("link") or "", check_of(item)),
+            featured=sorted(item.get("featured_on", ())),
+            changed_at=from_iso(item["updated_at"]) if item.get("updated_at") else None,
+            changed_by=item.get("updated_by", ""),
+        )
 
     @classmethod
     def of(cls, document: tantivy.Document) -> Self:
         kept = orjson.loads(document.get_first("stored") or b"{}")
-        card = kept.get("card")
-        return cls(
-            sequence=kept.get("sequence", ""),
-            kind=kept.get("kind", ""),
-            card=DealCard.from_item(card) if card else None,
-            words=kept.get("words", ""),
-            checkpoint=kept.get("checkpoint"),
-            changed_at=from_iso(kept["changed_at"]) if kept.get("changed_at") else None,
-            changed_by=kept.get("changed_by", ""),
-        )
+        for name, read in (("card", DealCard.from_item), ("changed_at", from_iso)):
+            if kept.get(name):
+                kept[name] = read(kept[name])
+        return cls(**kept)
+
+    def packed(self) -> bytes:
+        """Return what `of` reads."""
+        kept = {name: value for name in self.__slots__ if (value := getattr(self, name))}
+        return orjson.dumps(kept, default=_packed, option=AS_ITEMS)
+
+    @property
+    def words(self) -> str:
+        """The beginning of the description, to show where words were found."""
+        return self.description[:DESCRIPTION_CHARACTERS]
 
 
 def stored_of(searcher: tantivy.Searcher, key: str) -> StoredDocument | None:
@@ -102,38 +130,31 @@ def is_indexed(item: Item | None) -> bool:
     return item is not None and item.get("type") in ("Deal", "Draft") and bool(item.get("card"))
 
 
-def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
-    """Return the document of a deal's or a draft's item."""
-    card = DealCard.from_item(item["card"])
-    plain = markdown.to_plain(item.get("description") or "")
+def document_of(key: str, stored: StoredDocument) -> tantivy.Document:
+    """Return the document of what is to be kept; no search finds that of a note, which has no card."""
+    fields = {"key": key, "kind": stored.kind, "stored": stored.packed()}
+    if stored.card:
+        fields |= _searched(stored, stored.card)
+    return tantivy.Document.from_dict(fields, SCHEMA)
+
+
+def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
     number = int(ULID.from_str(card.id))
     seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
     cents = min(int(card.price * 100), UNPRICED - 1) if card.price is not None else UNPRICED
+    changed = milliseconds(stored.changed_at) if stored.changed_at else 0
     category = category_names.names().get(card.category, "")
-    spelled = " ".join((card.title, card.brand_name, category, plain))
-    kind = DEAL if item["type"] == "Deal" else DRAFT
-    words = plain[:DESCRIPTION_CHARACTERS]
-    kept = {
-        "sequence": sequence,
-        "kind": kind,
-        "card": item["card"],
-        "words": words,
-        "changed_at": item.get("updated_at"),
-        "changed_by": item.get("updated_by"),
-    }
-    label = [f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}"] if card.brand else []
-    fields = {
-        "key": key,
-        "kind": kind,
+    spelled = " ".join((card.title, card.brand_name, category, stored.description))
+    return {
         "category": card.category,
         "brand_slug": card.brand,
-        "brand_label": label,
-        "lacks": lacking(item, card),
-        "featured": [*item.get("featured_on", ())],
+        "brand_label": [f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}"] if card.brand else [],
+        "lacks": [*stored.lacks],
+        "featured": [*stored.featured],
         "sold": [card.sold] if card.sold else [],
         "title": " ".join(words_of(card.title)),
         "brand": " ".join(words_of(card.brand_name)),
-        "description": " ".join(words_of(plain)),
+        "description": " ".join(words_of(stored.description)),
         "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
         "runs": " ".join(pair for word in WORD.findall(fold(spelled)) for pair in pairs(word)),
         "live_at": number >> 80,
@@ -144,12 +165,12 @@ def document_of(key: str, item: Item, sequence: str) -> tantivy.Document:
         "newest": number >> 64,
         "by_price": (cents << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds),
         "by_discount": ((card.percent_off or 0) << SECOND_BITS) | seconds,
-        "stored": orjson.dumps(kept, default=_number),
+        "by_likes": (stored.likes << SECOND_BITS) | seconds,
+        "by_change": (changed << CHANGE_BITS) | number % 2**CHANGE_BITS,
     }
-    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
-def lacking(item: Item, card: DealCard) -> list[str]:
+def lacking(card: DealCard, link: str, check: LinkCheck | None) -> list[str]:
     """Return what a deal or draft lacks: a picture, or the alt text of the one it has; a link that works; stock; use of
     the link that it has.
     """
@@ -158,19 +179,13 @@ def lacking(item: Item, card: DealCard) -> list[str]:
         found.append(PICTURE)
     elif not card.picture.alt.strip():
         found.append(ALT)
-    if (check := check_of(item)) and check.is_broken:
+    if check and check.is_broken:
         found.append(LINK)
     if card.sold_out:
         found.append(STOCK)
-    if card.sold == HERE and item.get("link"):
+    if card.sold == HERE and link:
         found.append(USE)
     return found
-
-
-def note_of(key: str, kind: str, **kept: Any) -> tantivy.Document:
-    """Return a document that no search finds: where the stream was read to, or that an item is gone."""
-    fields = {"key": key, "kind": kind, "stored": orjson.dumps(kept)}
-    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
 def milliseconds(moment: datetime) -> int:
@@ -178,7 +193,7 @@ def milliseconds(moment: datetime) -> int:
     return max((moment - EPOCH) // timedelta(milliseconds=1), 0)
 
 
-def _number(value: Any) -> Any:
+def _packed(value: Any) -> Any:
     if isinstance(value, Decimal):
         return str(value)
-    raise TypeError(f"A {type(value).__name__} is no part of a card.")
+    return iso(value) if isinstance(value, datetime) else value.as_item()

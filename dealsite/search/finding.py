@@ -40,6 +40,8 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "newest": ("newest", Order.Desc),
     "price": ("by_price", Order.Asc),
     "discount": ("by_discount", Order.Desc),
+    "likes": ("by_likes", Order.Desc),
+    "changed": ("by_change", Order.Desc),
     "soonest": ("newest", Order.Asc),
     "ending": ("expires_at", Order.Asc),
     "ended": ("expires_at", Order.Desc),
@@ -229,22 +231,25 @@ def _pages(number: int, size: int) -> int:
 
 
 def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, list[DocAddress], int]:
-    """Return the strictest way in which editors find something, and its page.
-
-    Where the words as they are find nothing, rare ones among them may have typos; where they find next to
-    nothing, those may that a few deals hold, perhaps misspelt themselves. Of several words, at last half will do.
-    """
+    """Return the strictest way in which editors find something, and its page."""
     addresses, number = asking.page(asking.query("exact"), offset, size)
-    enough = 1 if asking.sort else ENOUGH
-    if number >= enough or not asking.question.words:
-        return "exact", addresses, number
-    hows: tuple[How, ...] = ("close", "some") if len(asking.question.units) > 1 and not number else ("close",)
-    for how in hows:
+    for how in wider_ways(asking.question, number, is_sorted=bool(asking.sort)):
         wider = asking.query(how, unwritten=not number)
         others, further = asking.page(wider, offset, size)
         if further > number:
             return how, others, further
     return "exact", addresses, number
+
+
+def wider_ways(question: Question, number: int, *, is_sorted: bool) -> tuple[How, ...]:
+    """Return how else editors' words are taken, the strictest way first, where as they are they find a number of deals.
+
+    Where they find nothing, rare ones among them may have typos; where they find next to nothing, those may that a
+    few deals hold, perhaps misspelt themselves. Of several words, at last half will do.
+    """
+    if number >= (1 if is_sorted else ENOUGH) or not question.words:
+        return ()
+    return ("close", "some") if len(question.units) > 1 and not number else ("close",)
 
 
 def _with_near(found: SearchPage, asking: _SearchRun, exact: Query) -> SearchPage:

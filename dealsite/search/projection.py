@@ -5,19 +5,17 @@ What is written, and where the stream was read to, take effect together, at the 
 
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-
-import tantivy
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
 from dealsite.search import files, folder
 from dealsite.search.documents import (
     CHECKPOINT,
-    GONE,
+    StoredDocument,
     document_of,
     is_indexed,
-    note_of,
     open_index,
     stored_of,
 )
@@ -36,35 +34,38 @@ class Writer:
         exists = (generation / "meta.json").is_file()
         self._index = open_index(str(generation), create=not exists)
         self._writer = self._index.writer(heap_size=MEMORY, num_threads=1)
-        self._unseen: dict[str, str] = {}  # sequences of what is written and not yet committed
+        self._unseen: dict[str, StoredDocument] = {}  # what is written and not yet committed
         self._whole: dict[str, tuple[int, int]] = {}  # files that were found whole
 
-    def write(self, key: str, item: Item | None, sequence: str) -> bool:
-        """Note an item as it is after a change, or gone; False, and nothing, if that or a newer change is known."""
-        if sequence <= self.sequence_of(key):
-            return False
-        if item is not None and is_indexed(item):
-            self.put(key, document_of(key, item, sequence), sequence)
-        else:
-            self.put(key, note_of(key, GONE, sequence=sequence), sequence)
-        return True
+    def write(self, key: str, item: Item | None, sequence: str) -> None:
+        """Note an item as it is after a change, or gone; nothing if that or a newer change is known."""
+        known = self._known(key)
+        if sequence > known.sequence:
+            stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
+            self._put(key, replace(stored, sequence=sequence, likes=known.likes, counted=known.counted))
 
-    def put(self, key: str, document: tantivy.Document, sequence: str) -> None:
+    def count(self, key: str, likes: int, sequence: str) -> None:
+        """Note how many like a deal after a change; nothing if a newer one is known."""
+        known = self._known(key)
+        if sequence > known.counted:
+            self._put(key, replace(known, likes=likes, counted=sequence))
+
+    def add(self, key: str, stored: StoredDocument) -> None:
         """Write a document in place of what is there under its key."""
-        self._replace(key, document)
-        self._unseen[key] = sequence
+        self._writer.delete_documents_by_term("key", key)
+        self._writer.add_document(document_of(key, stored))
 
-    def sequence_of(self, key: str) -> str:
-        """Return the newest change that is known of an item, '' for none."""
-        if key in self._unseen:
-            return self._unseen[key]
-        found = stored_of(self._index.searcher(), key)
-        return found.sequence if found else ""
+    def _put(self, key: str, stored: StoredDocument) -> None:
+        self.add(key, stored)
+        self._unseen[key] = stored
+
+    def _known(self, key: str) -> StoredDocument:
+        return self._unseen.get(key) or stored_of(self._index.searcher(), key) or StoredDocument()
 
     def commit(self, checkpoint: str | None = None) -> None:
         """Make everything written so far, and the checkpoint if one is given, take effect at once."""
         if checkpoint is not None:
-            self._replace(CHECKPOINT, note_of(CHECKPOINT, CHECKPOINT, checkpoint=checkpoint))
+            self.add(CHECKPOINT, StoredDocument(kind=CHECKPOINT, checkpoint=checkpoint))
         self._writer.commit()
         self._unseen.clear()
         self._index.reload()
@@ -77,10 +78,6 @@ class Writer:
         """Let go of the folder; what is not committed is lost."""
         self._writer.rollback()
         self._writer.wait_merging_threads()
-
-    def _replace(self, key: str, document: tantivy.Document) -> None:
-        self._writer.delete_documents_by_term("key", key)
-        self._writer.add_document(document)
 
 
 def checkpoint_in(generation: Path) -> str | None:
@@ -144,6 +141,8 @@ class SearchIndex:
         for change in changes:
             if is_of_index(change.key):
                 writer.write(change.key[0], change.new, change.sequence)
+            elif is_of_likes(change.key):
+                writer.count(change.key[0], _likes(change.new), change.sequence)
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
         self._opened().commit(checkpoint.to_json() if checkpoint else None)
@@ -159,16 +158,24 @@ class SearchIndex:
         lacking: list[tuple[Key, str]] = []
         self._built = folder.new_generation(self.folder)
         writer = Writer(self._built)
+        likes: dict[str, int] = {}  # of deals that are still to come
         try:
             for item in items:
-                if is_indexed(item):
+                key = (item["PK"], item["SK"])
+                if is_of_likes(key):
+                    likes[key[0]] = _likes(item)
+                elif is_indexed(item):
+                    counted, number = (start.floor if key[0] in likes else ""), likes.pop(key[0], 0)
                     try:
-                        document = document_of(item["PK"], item, start.floor)
+                        stored = StoredDocument.of_item(item)
+                        stored = replace(stored, sequence=start.floor, likes=number, counted=counted)
+                        writer.add(key[0], stored)
                     except Exception as error:  # noqa: BLE001 - one odd item must not hide all others
-                        lacking.append(((item["PK"], item["SK"]), repr(error)))
-                    else:
-                        writer.put(item["PK"], document, start.floor)
+                        lacking.append((key, repr(error)))
             writer.commit(start.to_json())
+            for deal, number in likes.items():  # of those that came before their likes
+                writer.count(deal, number, start.floor)
+            writer.commit()
         finally:
             writer.close()
         return lacking
@@ -192,3 +199,12 @@ class SearchIndex:
 def is_of_index(key: Key) -> bool:
     """Tell whether a key is a deal's or a draft's own, not that of something beside it."""
     return key[0] == key[1] and key[0].startswith(INDEXED)
+
+
+def is_of_likes(key: Key) -> bool:
+    """Tell whether a key is that of how many like a deal."""
+    return key[1] == "COUNTS" and key[0].startswith("DEAL#")
+
+
+def _likes(item: Item | None) -> int:
+    return int(item.get("likes", 0)) if item else 0

@@ -37,7 +37,7 @@ LETTERS_FOR_TWO_TYPOS = 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
 
 How = Literal["exact", "close", "some"]
-Kind = Literal["deal", "draft", "either"]
+Kind = Literal["deal", "draft", "either", "any"]
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Question:
     `off_at_least` whole percents. Shoppers never find what is scheduled, nor drafts; with the state live they do not
     see what is over either.
 
-    For editors only: `state` is also ending, expired or scheduled; `kind` either finds drafts and all deals that have
-    not expired; `lacks` is what they lack: picture, alt, link or stock; `featured` is the id of a page; `live_until`
-    is when they go live at the latest.
+    For editors only: `state` is also ending, expired or scheduled; `kind` any finds deals and drafts, either only
+    those that have not expired; `lacks` is what they lack: picture, alt, link or stock; `featured` is the id of a
+    page; `live_until` is when they go live at the latest.
     """
 
     text: str = ""
@@ -125,6 +125,8 @@ def filters(question: Question, now: datetime) -> list[Query]:
     if kind == "either":
         deals = all_of([_is("kind", DEAL), live(now, sold_out=True)])
         found = [any_of([_is("kind", DRAFT), deals])]
+    elif kind == "any":
+        found = [any_of([_is("kind", DRAFT), _is("kind", DEAL)])]
     else:
         found = [_is("kind", DRAFT if kind == "draft" else DEAL)]
     if kind == "deal":

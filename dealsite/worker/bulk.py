@@ -35,7 +35,7 @@ from dealsite.data.jobs.payloads import from_item, to_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Write
-from dealsite.search import deal_lists
+from dealsite.search import lists
 
 TURN_SECONDS = 15.0  # then other jobs get their turn
 NOTE_SECONDS = 5.0  # between two renewals of the lease
@@ -338,7 +338,7 @@ class _ChangeBatch(_Batch):
         last = bulk_progress.last_chunk(self.job.id)
         while last is None or last.after:
             number, after = (last.number + 1, last.after) if last else (1, "")
-            page = deal_lists.page(self.order.matching, after=after, now=self.order.asked_at, size=CHUNK)
+            page = lists.page(self.order.matching, after=after, now=self.order.asked_at, size=CHUNK)
             seen = ((card.id, card.title, self.change.verb.value_in(card)) for card in page.cards)
             last = Chunk(number, tuple(BulkTarget(*one) for one in seen), self.moment, page.after or "")
             bulk_progress.collect(self.job, last)

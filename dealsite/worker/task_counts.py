@@ -2,12 +2,12 @@
 
 from datetime import datetime, timedelta
 
+from dealsite.data.catalogue import entries
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.payment import payment_lists
 from dealsite.data.entities.payments import FAILED
 from dealsite.data.jobs import task_counts
 from dealsite.data.jobs.task_counts import MOST, TaskCounts
-from dealsite.search import attention
 from dealsite.search.finding import find
 from dealsite.search.question import Question
 
@@ -23,7 +23,7 @@ def count(*, now: datetime) -> TaskCounts:
     )
     counts = TaskCounts(
         drafts=min(find(Question(kind="draft", for_editors=True), now=now, size=1).total, MOST),
-        featured=len(list(attention.featured_but_over(attention.look([], pages=True).pages, now))),
+        featured=len(list(entries.look({}, pages=True).over(now))),
         orders=orders.number_to_ship(MOST),
         payments=len(failed.rows),
     )

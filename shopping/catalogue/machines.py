@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from dealsite.data.catalogue import brands, feeds
+from dealsite.data.catalogue import brands, lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.entities.deals import CODE
@@ -43,7 +43,7 @@ for_an_hour = cache_control(public=True, max_age=3600)
 @for_some_minutes
 def front_page_feed(request: HttpRequest) -> HttpResponse:
     """The latest deals of all."""
-    _featured, page = feeds.front_page(now=timezone.now())
+    _featured, page = lists.front_page(now=timezone.now())
     return _atom(request, _("Latest deals"), reverse("front_page"), page.cards)
 
 
@@ -54,7 +54,7 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
 def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a brand."""
     try:
-        brand, page = feeds.brand_page(slug, now=timezone.now())
+        brand, page = lists.brand_page(slug, now=timezone.now())
     except NotFound:
         return to_brand_named("brand_feed", slug)
     title = _("%(name)s deals") % {"name": brand.name}
@@ -67,7 +67,7 @@ def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
 @for_some_minutes
 def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
     """The latest deals of a category."""
-    category, _featured, page = feeds.category_page(slug, now=timezone.now())
+    category, _featured, page = lists.category_page(slug, now=timezone.now())
     title = _("%(name)s deals") % {"name": category.name}
     return _atom(request, title, reverse("category", args=[slug]), page.cards)
 
@@ -120,7 +120,7 @@ def _for_xml(text: str) -> str:
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The index: the pages, the brands, and a file for each day that has deals."""
     files = [reverse("sitemap_pages"), reverse("sitemap_brands")]
-    files += [reverse("sitemap_day", args=[day.isoformat()]) for day in feeds.past_days(now=timezone.now())]
+    files += [reverse("sitemap_day", args=[day.isoformat()]) for day in lists.past_days(now=timezone.now())]
     context = {"addresses": [absolute(file) for file in files]}
     return render(request, "shopping/sitemap_index.xml", context, content_type=XML)
 
@@ -151,10 +151,10 @@ def sitemap_brands(request: HttpRequest) -> HttpResponse:
 def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     """The deals published on a day."""
     now = timezone.now()
-    known = {past.isoformat(): past for past in feeds.past_days(now=now)}
+    known = {past.isoformat(): past for past in lists.past_days(now=now)}
     if day not in known:
         raise Http404(_("That day has no deals."))
-    cards = list(feeds.deals_of_day(known[day], now=now))
+    cards = list(lists.deals_of_day(known[day], now=now))
     return _urlset(
         request, ((deal_path(card), card.updated_at.isoformat(timespec="seconds")) for card in cards)
     )

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_safe
 from dealsite.accounts import cookies
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands
-from dealsite.data.catalogue import deals, feeds, prices
+from dealsite.data.catalogue import deals, lists, prices
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import Category, Counts, Kind
@@ -46,9 +46,9 @@ MORE = 4  # deals of its brand below a deal
 
 View = Callable[..., HttpResponse]
 TABS = {
-    feeds.NEW: (gettext_lazy("New"), "clock"),
-    feeds.HOT: (gettext_lazy("Hot"), "flame"),
-    feeds.ENDING: (gettext_lazy("Ending soon"), "alarm-clock"),
+    lists.NEW: (gettext_lazy("New"), "clock"),
+    lists.HOT: (gettext_lazy("Hot"), "flame"),
+    lists.ENDING: (gettext_lazy("Ending soon"), "alarm-clock"),
 }
 
 
@@ -81,7 +81,7 @@ def with_look(view: View) -> View:
 def front_page(request: SiteRequest) -> HttpResponse:
     """What the editors feature, and the deals of a tab."""
     now = timezone.now()
-    featured, page = feeds.front_page(now=now, **_asked(request))
+    featured, page = lists.front_page(now=now, **_asked(request))
     lead = next((card for card in [*featured, *page.cards] if card.picture), None)
     context: dict[str, object] = {
         "featured": featured,
@@ -101,7 +101,7 @@ def front_page(request: SiteRequest) -> HttpResponse:
 def editors_choice(request: SiteRequest) -> HttpResponse:
     """The deals that the editors chose, whatever the day."""
     now = timezone.now()
-    _, featured = feeds.editors_choice(now=now)
+    _, featured = lists.editors_choice(now=now)
     context = {"featured": featured, "now": now, "address": canonical(request)}
     return ending(render(request, "shopping/catalogue/editors_choice.html", context), featured)
 
@@ -140,7 +140,7 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
     try:
-        found, page = feeds.brand_page(slug, now=now, **_asked(request))
+        found, page = lists.brand_page(slug, now=now, **_asked(request))
     except NotFound:
         return to_brand_named("brand", slug)
     context = _of_target(request, "brand", found, now) | {"page": page, "now": now}
@@ -177,7 +177,7 @@ def to_brand_named(url_name: str, slug: str) -> HttpResponse:
 def category(request: SiteRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
-    found, featured, page = feeds.category_page(slug, now=now, **_asked(request))
+    found, featured, page = lists.category_page(slug, now=now, **_asked(request))
     context = _of_target(request, "category", found, now) | {"page": page, "now": now, "featured": featured}
     context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
     context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
@@ -282,7 +282,7 @@ def _asked(request: SiteRequest) -> dict[str, Any]:
     """What of a list the visitor asks for; the data layer refuses what is no place in it."""
     tab, live_only = request.GET.get("tab", ""), not cookies.look(request).endswith(".all")
     place = {"after": request.GET.get("after"), "before": request.GET.get("before")}
-    return {"tab": tab if tab in TABS else feeds.NEW, "live_only": live_only, **place}
+    return {"tab": tab if tab in TABS else lists.NEW, "live_only": live_only, **place}
 
 
 def _list_page(request: SiteRequest, template: str, context: dict[str, object]) -> HttpResponse:
@@ -290,7 +290,7 @@ def _list_page(request: SiteRequest, template: str, context: dict[str, object]) 
     asked = _asked(request)
     layout, _, over = cookies.look(request).partition(".")
     here = {name: asked[name] for name in ("after", "before") if asked[name]}
-    if asked["tab"] != feeds.NEW:
+    if asked["tab"] != lists.NEW:
         here["tab"] = asked["tab"]
 
     def look(layout: str, over: str) -> str:
@@ -301,7 +301,7 @@ def _list_page(request: SiteRequest, template: str, context: dict[str, object]) 
         "address": canonical(request),
         "tabs": TABS,
         "tab": asked["tab"],
-        "place": "?" if asked["tab"] == feeds.NEW else f"?tab={asked['tab']}&",
+        "place": "?" if asked["tab"] == lists.NEW else f"?tab={asked['tab']}&",
         "as_list": layout == "list",
         "with_over": bool(over),
         "to_cards": look("cards", over),

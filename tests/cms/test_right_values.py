@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from cms.lists import list_address
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deal_lists, deals, drafts, featured
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue import brands, categories, deals, drafts, featured, lists
 from dealsite.data.catalogue.display_names import brand_names
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import pending_edits
 from dealsite.data.names import is_slug, slugify
 from dealsite.data.table import errors
@@ -83,7 +83,7 @@ def test_any_name_finds_the_brand(editor, renamed, typed):
     post = {"title": "Neu", "brand": typed, "category": "peripherals-networking", "price": "1"}
     post |= {"link": "https://shop.example/neu", "action": "publish", "version": "0"}
     editor.post(reverse("cms_draft", args=[make_id(NOW)]), post)
-    found = deal_lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
+    found = lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
     assert {card.title for card in found} == {"Lampe", "Neu"}
     names = reverse("cms_brand_names")
     assert re.findall('value="([^"]+)"', editor.get(names, {"brand": typed[:4]}).text) == ["Neuname"]
@@ -113,7 +113,7 @@ def test_an_import_finds_the_brand_by_any_name(tmp_path, renamed):
     for options in ({"dry_run": True}, {}):
         totals, remarks, _ = run_import(path, **options)
         assert (totals.imported, totals.brands, remarks) == (2, 0, [])
-    found = deal_lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
+    found = lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
     assert {card.title: card.brand_name for card in found} == {
         "Lamp 1": "Neuname",
         "Lamp 2": "Neuname",
@@ -216,7 +216,7 @@ def test_html_in_a_description_becomes_what_it_means(editor, tmp_path):
     html = "<p>New design.</p><ul><li>Gold</li></ul>"
     make_category("home-furniture")
     run_import(write_csv(tmp_path, [make_row(1, description=html)]))
-    (card,) = deal_lists.cms_list(DealFilter(), now=NOW).cards
+    (card,) = lists.cms_list(DealFilter(), now=NOW).cards
     page = Client().get(reverse("deal", args=[card.id, card.slug])).text
     assert "<p>New design.</p>\n<ul>\n<li>Gold</li>\n</ul>" in page
     assert '<meta name="description" content="New design. Gold">' in page

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dealsite.data.catalogue import brand_renames, brands, buckets, deals, drafts, featured, feeds, prices
+from dealsite.data.catalogue import brand_renames, brands, buckets, deals, drafts, featured, lists, prices
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import pending_edits, trash, versions
@@ -139,7 +139,7 @@ def rename() -> None:
 
 
 def renamed() -> bool:
-    names = {card.brand_name for card in feeds.brand_page("nordlicht", now=NOW)[1].cards}
+    names = {card.brand_name for card in lists.brand_page("nordlicht", now=NOW)[1].cards}
     return names == {"Nordlicht 2"} == {card.brand_name for card in featured.get("front").cards}
 
 

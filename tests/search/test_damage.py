@@ -13,9 +13,9 @@ import time
 import pytest
 
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import Unavailable
-from dealsite.search import deal_lists, files, folder, reader
+from dealsite.search import files, folder, lists, reader
 from dealsite.search.counts import live_deals
 from dealsite.search.finding import find, related
 from dealsite.search.projection import SearchIndex
@@ -112,7 +112,7 @@ def test_readers_of_a_damaged_index_find_it_or_say_that_search_is_being_set_up(i
             counted = live_deals(now=NOW)
             assert counted is None or sum(one.number for one in counted) == 9 or how == "spoilt"
             with contextlib.suppress(Unavailable):  # which is a 503 and says so
-                deal_lists.page(DealFilter(words="lamp"), now=NOW, size=5)
+                lists.page(DealFilter(words="lamp"), now=NOW, size=5)
         forget()
 
 

@@ -11,17 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import iso
 from dealsite.search import folder, reader
+from dealsite.search.finding import known_of
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.projection import Checkpoint
 from dealsite.stream.records import ItemChange, padded
-from tests.builders import NOW, make_id
+from tests.builders import DAY, LINK, NOW, make_id
 from tests.hostile import EXAMPLES
 from tests.search.conftest import START, deal_item, draft_item, search, titles
 
 
 def change(item: Item, number: int, *, gone: bool = False) -> ItemChange:
     return ItemChange((item["PK"], item["SK"]), None, None if gone else item, padded(str(number)), NOW)
+
+
+def likes_of(deal_id: str, number: int) -> Item:
+    return {"PK": f"DEAL#{deal_id}", "SK": "COUNTS", "type": "DealCounts", "likes": number}
 
 
 @pytest.fixture
@@ -150,6 +156,42 @@ def test_changes_after_a_build_began_are_applied_over_it(index):
     assert titles(search("")) == ["New"]
 
 
+def test_a_liked_deal_keeps_all_that_search_knows_of_it(fed):
+    words = "lamp " * 1_000 + "filament"
+    item = deal_item("Lamp", description=words, link=LINK, stock=None)
+    item |= {"link": LINK, "link_check": {"link": LINK, "since": iso(NOW), "failures": 2, "reason": "404"}}
+    item |= {"featured_on": {"front"}, "updated_at": iso(NOW), "updated_by": "mara"}
+    fed.apply([change(item, 1), change(deal_item("Chair", deal_id=make_id(NOW - DAY)), 2)])
+    fed.commit(START)
+    before = known_of([item["id"]])[item["id"]]
+    fed.apply([change(likes_of(item["id"], 3), 3)])
+    fed.commit(START)
+    after = known_of([item["id"]])[item["id"]]
+    assert after == replace(before, likes=3, counted=padded("3"))
+    assert after.changed_by == "mara"
+    for found in (
+        search("filament"),
+        search(lacks="link", for_editors=True),
+        search(featured="front", for_editors=True),
+    ):
+        assert titles(found) == ["Lamp"]
+
+
+@pytest.mark.parametrize("likes_first", [True, False])
+def test_a_new_index_knows_how_many_like_a_deal(index, likes_first):
+    item = deal_item("Lamp")
+    items = [item, likes_of(item["id"], 7), {"PK": "BRAND#x", "SK": "COUNTS", "likes": 9}]
+    projection = SearchIndex()
+    projection.build(reversed(items) if likes_first else items, START)
+    projection.swap()
+    assert known_of([item["id"]])[item["id"]].likes == 7
+    projection.open()
+    projection.apply([change(likes_of(item["id"], 8), 1), change(likes_of(item["id"], 7), 0)])
+    projection.commit(START)
+    projection.close()
+    assert known_of([item["id"]])[item["id"]].likes == 8
+
+
 def test_another_process_finds_what_was_committed(fed, settings):
     """As web processes do with what the worker writes."""
     program = f"""
@@ -189,9 +231,14 @@ def histories(draw):
     changes = []
     for number in range(1, draw(st.integers(1, 10)) + 1):
         item_id = draw(st.sampled_from(IDS))
-        make = draw(st.sampled_from(["deal", "draft"]))
+        make = draw(st.sampled_from(["deal", "draft", "likes"]))
         title = draw(st.sampled_from(["Lamp", "Chair", "Desk"]))
-        item = deal_item(title, deal_id=item_id) if make == "deal" else draft_item(title, draft_id=item_id)
+        if make == "likes":
+            item = likes_of(item_id, number)
+        else:
+            item = (
+                deal_item(title, deal_id=item_id) if make == "deal" else draft_item(title, draft_id=item_id)
+            )
         changes.append(change(item, number, gone=draw(st.booleans())))
     repeated = changes + draw(st.lists(st.sampled_from(changes), max_size=6))
     return changes, draw(st.permutations(repeated))
@@ -226,7 +273,7 @@ def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(runs
             expected = {
                 (one.new["id"], one.new["card"]["title"])
                 for key, one in newest.items()
-                if one.new and key[0].startswith(prefix)
+                if one.new and key == (f"{prefix}{one.new.get('id')}",) * 2
             }
             found = {
                 (card.id, card.title)
@@ -234,6 +281,10 @@ def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(runs
                 if card.title != "First"
             }
             assert found == expected
+        for deal_id, known in known_of(IDS).items():
+            counted = newest.get((f"DEAL#{deal_id}", "COUNTS"))
+            liked = counted.new["likes"] if counted and counted.new else 0
+            assert known.likes == (liked if known.kind == "deal" else 0)
 
     feed()
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, categories, deals, featured, feeds
+from dealsite.data.catalogue import brands, categories, deals, featured, lists
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.featured import FeaturedPage
@@ -147,7 +147,7 @@ def feature(page_id: str, change: Callable[..., FeaturedPage] = featured.set_fea
     7,
     "Front page and latest deals",
     "GetItem FRONTPAGE; Query GSI1 DEALS#day, a day back each",
-    feeds.front_page,
+    lists.front_page,
     "1 batch get + d queries",
     differs="Only days that hold deals are asked; ids are times: a scheduled deal appears by itself. The book copies "
     "the latest deals to several items against hot partitions: here visitors share a page of two seconds.",
@@ -164,7 +164,7 @@ def front_page(ask: Ask) -> Both:
     8,
     "Category and its latest deals",
     "GetItem CATEGORY#c; Query GSI3 CATEGORY#c#day, a day back each",
-    feeds.category_page,
+    lists.category_page,
     "1 batch get + d queries",
     differs="A month is a bucket. Counters come with it.",
 )
@@ -182,7 +182,7 @@ def category_page(ask: Ask) -> Both:
     )
 
 
-@MODEL.question(9, "Editors' Choice page", "GetItem EDITORSCHOICE", feeds.editors_choice, "1 get")
+@MODEL.question(9, "Editors' Choice page", "GetItem EDITORSCHOICE", lists.editors_choice, "1 get")
 def editors_choice(ask: Ask) -> Both:
     """the page's list without what is over"""
     feature(EDITORS_CHOICE)
@@ -194,7 +194,7 @@ def editors_choice(ask: Ask) -> Both:
     10,
     "Latest deals of a brand",
     "Query GSI2 BRAND#b#day, a day back each",
-    feeds.brand_page,
+    lists.brand_page,
     "1 batch get + d queries",
     differs="A year is a bucket. The brand and its counters come with it.",
 )

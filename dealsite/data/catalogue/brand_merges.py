@@ -16,7 +16,7 @@ from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brand_renames import INDEX_LAG
 from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE, Brand, name_write
 from dealsite.data.catalogue.categories import entry_noted, names_after
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.bulk import Bulk, BulkPayload
 from dealsite.data.entities.taxonomy import BRAND_LETTER

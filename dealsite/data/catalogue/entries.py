@@ -1,11 +1,12 @@
 """Deals and drafts alike, by their kind; and what needs an editor, as it is now, of those that search found."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.cards import page_key
+from dealsite.data.catalogue.cards import OVER, DealCard, page_key
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal, deal_from_items
@@ -43,28 +44,34 @@ def refusals(entry: Entry, content: DealContent) -> dict[str, str]:
 class AttentionData:
     """Those of some deals and drafts that exist, by id, what is known of the deals' links, and the featured lists."""
 
-    deals: dict[str, Deal] = field(default_factory=dict)
-    drafts: dict[str, Draft] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
     checks: dict[str, LinkCheck] = field(default_factory=dict)
     pages: list[FeaturedPage] = field(default_factory=list)
 
+    def over(self, now: datetime) -> Iterator[tuple[FeaturedPage, DealCard]]:
+        """Yield what the featured lists hold that can no longer be had."""
+        for page in self.pages:
+            for card in page.cards:
+                if card.state(now) in OVER:
+                    yield page, card
+
 
 @access_pattern("what needs an editor, as it is now", "1 batch get")
-def look(deal_ids: Iterable[str], draft_ids: Iterable[str], *, pages: bool = False) -> AttentionData:
-    """Return some deals (without their stock) and drafts, and with `pages` the ten featured lists.
+def look(kinds: Mapping[str, str], *, pages: bool = False) -> AttentionData:
+    """Return some deals (without their stock) and drafts, whose kinds are given by id; with `pages` the featured lists.
 
     1 batch get for each 100 of all that; none where nothing is asked for.
     """
-    deal_keys = [keys.deal(deal_id) for deal_id in deal_ids]
-    draft_keys = [keys.draft(draft_id) for draft_id in draft_ids]
+    entry_keys = [keys.deal(id_) if kind == Deal.kind else keys.draft(id_) for id_, kind in kinds.items()]
     page_keys = {page_id: page_key(page_id) for page_id in PAGES} if pages else {}
-    wanted = [*deal_keys, *draft_keys, *page_keys.values()]
+    wanted = [*entry_keys, *page_keys.values()]
     items = table.batch_get(wanted) if wanted else {}
-    found = [items[key] for key in deal_keys if key in items]
-    drafts = [draft_from_item(items[key]) for key in draft_keys if key in items]
-    return AttentionData(
-        deals={item["id"]: deal_from_items(item, None) for item in found},
-        drafts={draft.id: draft for draft in drafts if not draft.published_as},
-        checks={item["id"]: check for item in found if (check := check_of(item))},
-        pages=[from_item(page_id, items.get(key)) for page_id, key in page_keys.items()],
-    )
+    data = AttentionData(pages=[from_item(page_id, items.get(key)) for page_id, key in page_keys.items()])
+    for (id_, kind), key in zip(kinds.items(), entry_keys, strict=True):
+        if item := items.get(key):
+            entry = deal_from_items(item, None) if kind == Deal.kind else draft_from_item(item)
+            if not became(entry):
+                data.entries[id_] = entry
+            if check := check_of(item):
+                data.checks[id_] = check
+    return data

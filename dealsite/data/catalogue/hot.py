@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from dealsite.data import keys, table
 from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.lists import PAGE_SIZE, Cursor, Page
+from dealsite.data.catalogue.cursors import PAGE_SIZE, Cursor, Page
 from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.deals import HOT_DEALS, MOST_HOT
 from dealsite.data.jobs.site_switch import Known

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit
 from dealsite.data.editing.verbs.chart import VERBS
 from dealsite.data.editing.verbs.chart import BulkChange as BulkChange

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deal_lists
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue import lists
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.deals import HERE
@@ -98,7 +98,7 @@ def page(*, after: str, now: datetime) -> tuple[list[tuple[str, DealLink | None]
     None stands for a link that is not to be checked: of a deal that has expired or is gone, or that an
     editor finds fine. `after` is the id of the last one before, '' at the beginning.
     """
-    found = deal_lists.cms_list(DealFilter(), now=now, after=after or None, size=PAGE_SIZE)
+    found = lists.cms_list(DealFilter(), now=now, after=after or None, size=PAGE_SIZE)
     current = [keys.deal(one.id) for one in found.cards if one.expires_at is None or one.expires_at > now]
     linked = [_linked(item) for item in table.batch_get(current).values()] if current else []
     due = {one.deal_id: one for one in linked if not _is_accepted(one, now)}

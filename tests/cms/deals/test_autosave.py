@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data.catalogue import brands, deal_lists, drafts
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue import brands, drafts, lists
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit
 from dealsite.data.people import users
 from dealsite.data.table import errors
@@ -91,7 +91,7 @@ def test_it_never_publishes(editor, action):
     draft_id = make_id(NOW)
     autosave(editor, draft_id, WHOLE | {"version": "0", "action": action, "publish_at": "2026-12-01T00:00"})
     assert drafts.get(draft_id).published_as == ""
-    assert deal_lists.cms_list(DealFilter(), now=NOW + 30 * DAY).cards == []
+    assert lists.cms_list(DealFilter(), now=NOW + 30 * DAY).cards == []
 
 
 def test_files_are_not_taken(editor):

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import brands, deal_lists, deals, drafts
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue import brands, deals, drafts, lists
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, LINK, NOW, PICTURE, make_content, make_deal, make_draft, make_id
 from tests.cms.conftest import inputs, picture_file, said, way_back
@@ -32,7 +32,7 @@ def address(draft_id):
 
 
 def published():
-    return deal_lists.cms_list(DealFilter(), now=NOW + 30 * DAY).cards
+    return lists.cms_list(DealFilter(), now=NOW + 30 * DAY).cards
 
 
 def errors_of(response):

@@ -12,6 +12,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from cms.lists.attention import TOPICS
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, drafts, entries, featured, featured_plans, featured_versions
 from dealsite.data.catalogue.deal import deleting, editing
@@ -21,6 +22,8 @@ from dealsite.data.jobs.task_counts import TaskCounts
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Update
+from dealsite.search.finding import find
+from dealsite.search.lists import holds
 from dealsite.worker.schedule import SCHEDULE
 from tests.builders import (
     DAY,
@@ -102,6 +105,7 @@ def troubles(search_index):
         "links": make_deal(title="Broken", picture=PICTURE, link=LINK),
         "featured": make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE),
         "fine": make_deal(title="Fine", picture=PICTURE),
+        "gone": make_deal(title="Gone", expires_at=NOW - HOUR / 2, stock=0),
         "tomorrow": make_deal(title="Not today", live_at=NOW + DAY, picture=PICTURE),
         "drafts": ready_draft(title="Ready draft", picture=PICTURE),
     }
@@ -291,6 +295,19 @@ def test_what_was_put_right_is_gone_although_the_index_lags(editor, troubles):
     editing.edit(deal, longer, version=1, brand=make_brand(), by=EDITOR, now=NOW)
     assert "pictures" not in shown(editor.get(HOME, {"open": "pictures"}).content.decode())
     assert rows(editor.get(topic("ending")).content.decode()) == []
+
+
+@pytest.mark.parametrize(
+    "topic", [topic for topic in TOPICS.values() if topic.asks], ids=lambda one: one.name
+)
+def test_the_table_and_the_index_agree_on_what_belongs_to_a_topic(troubles, topic):
+    question = topic.question(NOW)
+    found = {hit.card.id for hit in find(question, now=NOW, size=100).hits}
+    known = entries.look({one.id: one.kind for one in troubles.values()})
+    held = {
+        id_ for id_, entry in known.entries.items() if holds(question, entry, known.checks.get(id_), now=NOW)
+    }
+    assert held == found != set()
 
 
 def test_titles_are_shown_as_text(editor, search_index):

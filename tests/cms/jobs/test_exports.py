@@ -23,7 +23,6 @@ from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
 from dealsite.data.table.ids import new_ulid
-from dealsite.search import attention
 from dealsite.worker import exports as files
 from dealsite.worker import list_export, loop
 from tests import import_files
@@ -225,7 +224,7 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
     feature("front", over, sold)
     feature("editors-choice", over)
     search_index()
-    found = {topic: written(editor, f"attention/{topic}/") for topic in attention.TOPICS}
+    found = {topic: written(editor, f"attention/{topic}/") for topic in shown.TOPICS}
     assert {topic: [row["title"] for row in some] for topic, some in found.items()} == {
         "drafts": ["Half done"],
         "today": ["Goes live"],

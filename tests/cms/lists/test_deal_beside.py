@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue.cursors import PAGE_SIZE
 from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.catalogue.lists import PAGE_SIZE
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import do, inputs
 

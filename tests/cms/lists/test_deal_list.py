@@ -2,12 +2,15 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
+from typing import Any
 
 import pytest
 from django.urls import reverse
 
+from cms.lists.list_address import COLUMNS
+from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.cursors import PAGE_SIZE
 from dealsite.data.catalogue.deal import editing
-from dealsite.data.catalogue.lists import PAGE_SIZE
 from tests.builders import DAY, HOUR, NOW, STATED, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
@@ -156,16 +159,23 @@ def test_shoppers_and_visitors_see_none_of_it(sign_in, client, settings):
         ("price", ["Cheap", "Halved", "Dear"], "ascending"),
         ("discount", ["Halved", "Cheap", "Dear"], "descending"),
         ("expires", ["Dear", "Cheap", "Halved"], "ascending"),
+        ("live", ["Cheap", "Dear", "Halved"], "descending"),
+        ("changed", ["Dear", "Halved", "Cheap"], "descending"),
+        ("likes", ["Halved", "Dear", "Cheap"], "descending"),
     ],
 )
 def test_the_list_is_sorted_by_a_column_and_says_so(editor, search_index, sort, listed, order):
+    halved: dict[str, Any] = {"price": Decimal("10.00"), "was_price": Decimal("20.00"), **STATED}
+    dear: dict[str, Any] = {"price": Decimal("90.00"), "was_price": Decimal("91.00")}
     make_deal(title="Cheap", price=Decimal("5.00"), was_price=Decimal("6.00"), expires_at=NOW + 2 * DAY)
-    make_deal(
-        title="Halved", price=Decimal("10.00"), was_price=Decimal("20.00"), **STATED, expires_at=NOW + 3 * DAY
-    )
-    make_deal(title="Dear", price=Decimal("90.00"), was_price=Decimal("91.00"), expires_at=NOW + DAY)
+    changed = make_deal(title="Dear", **dear, expires_at=NOW + DAY, live_at=NOW - 2 * HOUR)
+    liked = make_deal(title="Halved", **halved, expires_at=NOW + 3 * DAY, live_at=NOW - 3 * HOUR)
+    for who, one in (("ann", liked), ("bob", liked), ("ann", changed)):
+        relations.add(relations.DEAL_LIKE, one.id, username=who, now=NOW)
+    content = replace(changed.content, description="New")
+    editing.edit(changed, content, version=1, brand=make_brand(), by="mara", now=NOW + HOUR)
     search_index()
-    page = editor.get(LIST, {"sort": sort})
+    page = editor.get(LIST, {"sort": sort, "columns": ",".join(COLUMNS)})
     assert titles(page) == listed
     html = page.content.decode()
     assert html.count("aria-sort=") == 1

@@ -32,9 +32,11 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
     links.fails(links.get(deal.id), "404", now=NOW)
     page, found = featured.load("front", [deal.id])
     featured.set_featured(page, [found[deal.id]], version=0, by=EDITOR, now=NOW)
-    looked = measured(entries.look)([deal.id, make_id()], [draft.id, make_id()], pages=True)
-    assert set(looked.deals) == {deal.id}
-    assert looked.drafts == {draft.id: draft}
+    looked = measured(entries.look)(
+        {deal.id: "deal", make_id(): "deal", draft.id: "draft", make_id(): "draft"}, pages=True
+    )
+    assert set(looked.entries) == {deal.id, draft.id}
+    assert looked.entries[draft.id] == draft
     assert looked.checks[deal.id].failures == 1
     assert [one.id for one in looked.pages] == list(PAGES)
     assert looked.pages[0].ids == [deal.id]
@@ -48,19 +50,19 @@ def test_a_published_draft_is_none_any_more():
         content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft
     )
     assert drafts.get(draft.id).published_as
-    assert entries.look([], [draft.id]).drafts == {}
+    assert entries.look({draft.id: "draft"}).entries == {}
 
 
 def test_a_deal_is_as_the_table_has_it_now():
     deal = make_deal(expires_at=NOW + HOUR)
     editing.expire_now(deal, by=EDITOR, now=NOW)
-    assert entries.look([deal.id], []).deals[deal.id].content.expires_at == NOW
+    assert entries.look({deal.id: "deal"}).entries[deal.id].content.expires_at == NOW
 
 
 @pytest.mark.budget
 def test_it_costs_one_request_and_none_where_nothing_is_asked_for():
     made = [make_deal() for _ in range(3)]
     with table.metered() as meter:
-        entries.look([deal.id for deal in made], [make_id()], pages=True)
-        entries.look([], [])
+        entries.look({deal.id: "deal" for deal in made} | {make_id(): "draft"}, pages=True)
+        entries.look({})
     assert [operation for operation, _ in meter.log] == ["BatchGetItem"]

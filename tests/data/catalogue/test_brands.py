@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brand_renames, brands, categories, deals, drafts, feeds
+from dealsite.data.catalogue import brand_renames, brands, categories, deals, drafts, lists
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, NOW, PICTURE, make_brand, make_deal, make_draft
@@ -143,7 +143,7 @@ def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_i
     assert drafts.get(draft.id).card.brand_name == "Polarlicht"
     assert deals.get(other.id).card.brand_name == "Aurora"
     assert [brand.name for brand in brands.all_brands()] == ["Aurora", "Polarlicht"]
-    assert feeds.brand_page("nordlicht", now=NOW)[1].cards[0].brand_name == "Polarlicht"
+    assert lists.brand_page("nordlicht", now=NOW)[1].cards[0].brand_name == "Polarlicht"
     assert deals.get(deal.id).version == deal.version
 
 

@@ -16,11 +16,11 @@ from dealsite.data.catalogue import (
     deals,
     drafts,
     featured,
-    feeds,
     lists,
     renditions,
 )
 from dealsite.data.catalogue.content import DealContent
+from dealsite.data.catalogue.cursors import Page
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.catalogue.deal.stock import mark_writes
 from dealsite.data.entities.deals import CODE, SHOP
@@ -73,11 +73,11 @@ def test_a_published_deal_is_read_back_as_it_was_written():
 def test_a_deal_is_in_the_feeds_of_its_day_brand_and_category(wait_for_indexes):
     deal = make_deal()
     wait_for_indexes()
-    featured_cards, page = feeds.front_page(now=NOW)
+    featured_cards, page = lists.front_page(now=NOW)
     assert featured_cards == []
     assert page.cards == [deal.card]
-    assert feeds.brand_page("nordlicht", now=NOW)[1].cards == [deal.card]
-    assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == [deal.card]
+    assert lists.brand_page("nordlicht", now=NOW)[1].cards == [deal.card]
+    assert lists.category_page("peripherals-networking", now=NOW)[2].cards == [deal.card]
 
 
 def test_publishing_counts_on_both_sides(wait_for_indexes):
@@ -174,10 +174,10 @@ def test_a_scheduled_deal_is_nobodys_but_the_editors_before_its_time(wait_for_in
     assert deals.get(deal.id) == deal
     with pytest.raises(errors.NotFound):
         deals.get_visible(deal.id, now=NOW)
-    assert feeds.front_page(now=NOW)[1].cards == []
-    assert feeds.brand_page("nordlicht", now=NOW)[1].cards == []
-    assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == []
-    assert feeds.front_page(now=NOW + HOUR)[1].cards == [deal.card]
+    assert lists.front_page(now=NOW)[1].cards == []
+    assert lists.brand_page("nordlicht", now=NOW)[1].cards == []
+    assert lists.category_page("peripherals-networking", now=NOW)[2].cards == []
+    assert lists.front_page(now=NOW + HOUR)[1].cards == [deal.card]
     assert measured(deals.get_visible)(deal.id, now=NOW + HOUR) == deal
 
 
@@ -217,7 +217,7 @@ def test_an_edit_changes_the_deal_its_offer_and_its_card_everywhere(wait_for_ind
     }  # fmt: skip
     assert featured.get("front").cards == [edited.card]
     assert featured.get("peripherals-networking").cards == [edited.card]
-    assert feeds.front_page(now=NOW)[1].cards == [edited.card]
+    assert lists.front_page(now=NOW)[1].cards == [edited.card]
 
 
 def test_an_expiry_can_be_taken_away_again(wait_for_indexes):
@@ -237,11 +237,11 @@ def test_a_move_takes_the_deal_from_one_feed_to_the_other(wait_for_indexes):
     content = replace(deal.content, brand="aurora", category="toys-hobbies")
     moved = measured(editing.edit)(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
     wait_for_indexes()
-    assert feeds.brand_page("nordlicht", now=NOW)[1].cards == []
-    assert feeds.brand_page("aurora", now=NOW)[1].cards == [moved.card]
-    assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == []
-    assert feeds.category_page("toys-hobbies", now=NOW)[2].cards == [moved.card]
-    assert feeds.front_page(now=NOW)[1].cards == [moved.card]
+    assert lists.brand_page("nordlicht", now=NOW)[1].cards == []
+    assert lists.brand_page("aurora", now=NOW)[1].cards == [moved.card]
+    assert lists.category_page("peripherals-networking", now=NOW)[2].cards == []
+    assert lists.category_page("toys-hobbies", now=NOW)[2].cards == [moved.card]
+    assert lists.front_page(now=NOW)[1].cards == [moved.card]
     assert [brands.get_with_counts(slug).deals for slug in ("nordlicht", "aurora")] == [0, 1]
     assert moved.card.brand_name == "Aurora"
 
@@ -300,7 +300,7 @@ def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
         deals.get(deal.id)
     assert table.get(keys.offer(deal.id)) is None
     assert featured.get("front").cards == []
-    assert feeds.front_page(now=NOW) == ([], lists.Page([]))
+    assert lists.front_page(now=NOW) == ([], Page([]))
     assert brands.get_with_counts("nordlicht").deals == 0
     assert buckets.all_days() == []
 
@@ -345,7 +345,7 @@ def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alon
         deals.get(deal.id)
     assert featured.get("front").cards == [other.card, moved.card]
     assert drafts.get(draft.id).published_as == new_id
-    assert feeds.front_page(now=to)[1].cards[0] == moved.card
+    assert lists.front_page(now=to)[1].cards[0] == moved.card
     assert brands.get_with_counts("nordlicht").deals == 2
 
 

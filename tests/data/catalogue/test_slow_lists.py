@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import buckets, deal_lists, feeds, lists
+from dealsite.data.catalogue import buckets, lists
+from dealsite.data.catalogue.cursors import Page
 from dealsite.data.catalogue.deal import publishing
-from dealsite.data.catalogue.deal_lists import DealFilter
-from dealsite.data.catalogue.lists import FILTERED_QUERIES
+from dealsite.data.catalogue.lists import FILTERED_QUERIES, DealFilter
 from dealsite.data.table.paging import to_end
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id
 from tests.slow_table import SlowTable
@@ -50,11 +50,11 @@ def a_deal_a_day(fresh_table: None) -> None:
 def test_a_list_over_many_days_takes_five_calls_one_after_the_other(monkeypatch: Any):
     slow, taken = SlowTable(monkeypatch), {}
     for name, chosen in CHOSEN.items():
-        first = deal_lists.cms_list(chosen, now=NOW)
-        second = deal_lists.cms_list(chosen, now=NOW, after=first.after)
+        first = lists.cms_list(chosen, now=NOW)
+        second = lists.cms_list(chosen, now=NOW, after=first.after)
         places: list[dict[str, Any]] = [{}, {"after": first.after}, {"before": second.before}]
         for place in places:
-            read = partial(deal_lists.cms_list, chosen, now=NOW, **place)
+            read = partial(lists.cms_list, chosen, now=NOW, **place)
             taken[name, *place] = slow.calls_of(read)
     assert {name: calls for name, calls in taken.items() if calls > 5} == {}
     assert taken["all",] == 5  # the days, the newest one, and 25 more by nine at once
@@ -64,15 +64,15 @@ def test_a_list_over_many_days_takes_five_calls_one_after_the_other(monkeypatch:
 @pytest.mark.usefixtures("a_deal_a_day")
 def test_a_feed_over_many_days_takes_five_calls_one_after_the_other(monkeypatch: Any):
     slow = SlowTable(monkeypatch)
-    assert slow.calls_of(lambda: feeds.front_page(now=NOW)) <= 5
-    assert slow.calls_of(lambda: feeds.category_page(CATEGORY, now=NOW)) <= 5
+    assert slow.calls_of(lambda: lists.front_page(now=NOW)) <= 5
+    assert slow.calls_of(lambda: lists.category_page(CATEGORY, now=NOW)) <= 5
 
 
 def walk(chosen: DealFilter, size: int) -> tuple[Any, Any]:
     """Return the pages of a list, onward and from its end back."""
 
-    def read(**place: Any) -> lists.Page:
-        return deal_lists.cms_list(chosen, now=NOW, size=size, **place)
+    def read(**place: Any) -> Page:
+        return lists.cms_list(chosen, now=NOW, size=size, **place)
 
     onward = list(to_end(read))
     back, page = [], onward[-1]
@@ -97,7 +97,7 @@ def test_the_pages_of_a_list_are_the_same_however_slow_the_table_is(monkeypatch:
 def test_a_filtered_list_reads_no_more_buckets_side_by_side_than_one_by_one(monkeypatch: Any):
     monkeypatch.setattr(lists, "SLOW", -inf)
     monkeypatch.setattr(lists, "EMPTY_PAGE", 1)
-    found = lists.all_deals(buckets.all_days())
+    found = lists.published(DealFilter(), buckets.all_days())
     with table.metered() as meter:
         page = lists.read(found, keep=lambda _card: False)
     assert meter.calls == FILTERED_QUERIES
@@ -112,7 +112,7 @@ def test_a_slow_table_is_asked_for_no_more_than_a_page_probably_needs(monkeypatc
         for number in range(9):
             make_deal(live_at=NOW - day * DAY - HOUR - number * minute)
     monkeypatch.setattr(lists, "SLOW", -inf)
-    source = lists.all_deals(buckets.all_days())
+    source = lists.published(DealFilter(), buckets.all_days())
     with table.metered() as meter:
         page = lists.read(source, size=8)
     assert (len(page.cards), meter.calls) == (8, 1)
@@ -135,7 +135,7 @@ def test_many_rows_of_one_bucket_are_read_in_two_calls(monkeypatch: Any):
     monkeypatch.setattr(lists, "FILTERED_ROWS_A_PAGE", 25)
     slow = SlowTable(monkeypatch)
     chosen = DealFilter(brand="nordlicht", category="toys-hobbies")
-    pages: list[lists.Page] = []
-    calls = slow.calls_of(lambda: pages.append(deal_lists.cms_list(chosen, now=NOW)))
+    pages: list[Page] = []
+    calls = slow.calls_of(lambda: pages.append(lists.cms_list(chosen, now=NOW)))
     assert calls == 3  # the brand, 5 rows, and 20 more
     assert pages[0].searched_back_to

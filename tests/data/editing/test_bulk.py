@@ -13,7 +13,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts, featured
 from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk, bulk_progress, trash
 from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.verbs.chart import VERBS

@@ -13,7 +13,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals
 from dealsite.data.catalogue.deal import editing
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.entities.batches import CHANGED, REFUSED

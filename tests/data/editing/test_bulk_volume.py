@@ -12,7 +12,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import deals, entries
 from dealsite.data.catalogue.deal import publishing
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk, bulk_progress
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.entities import batches

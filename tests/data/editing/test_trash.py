@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured, feeds, prices
+from dealsite.data.catalogue import brands, categories, deals, drafts, featured, lists, prices
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import audit, trash, trash_record
@@ -76,9 +76,9 @@ def test_a_deal_comes_back_as_it_was(wait_for_indexes):
     assert same_offer == offer
     wait_for_indexes()
     card = deals.get(deal.id).card
-    assert feeds.front_page(now=NOW)[1].cards == [card]
-    assert measured(feeds.brand_page)("nordlicht", now=NOW)[1].cards == [card]
-    assert feeds.category_page("peripherals-networking", now=NOW)[2].cards == [card]
+    assert lists.front_page(now=NOW)[1].cards == [card]
+    assert measured(lists.brand_page)("nordlicht", now=NOW)[1].cards == [card]
+    assert lists.category_page("peripherals-networking", now=NOW)[2].cards == [card]
     assert [one.price for one in prices.of_deal(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
     assert brands.get_with_counts("nordlicht").deals == 1
     assert measured(categories.get_with_counts)("peripherals-networking").deals == 1

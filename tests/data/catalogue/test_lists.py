@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dealsite.data import table
-from dealsite.data.catalogue import categories, deal_lists, deals, feeds, lists
+from dealsite.data.catalogue import categories, deals, lists
 from dealsite.data.catalogue.cards import ENDING_SOON
+from dealsite.data.catalogue.cursors import Cursor, Page
 from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
-from dealsite.data.catalogue.deal_lists import DealFilter
+from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors, ids
 from dealsite.data.table.paging import to_end
@@ -118,12 +119,12 @@ def bucket(name: str, deal_id: str) -> str:
     return moment.strftime({"front": "%Y-%m-%d", "nordlicht": "%Y", "toys-hobbies": "%Y-%m"}[name])
 
 
-def page_of(name: str, **cursor) -> lists.Page:
+def page_of(name: str, **cursor) -> Page:
     if name == "front":
-        return feeds.front_page(now=NOW, **cursor)[1]
+        return lists.front_page(now=NOW, **cursor)[1]
     if name in CATEGORIES:
-        return feeds.category_page(name, now=NOW, **cursor)[2]
-    return feeds.brand_page(name, now=NOW, **cursor)[1]
+        return lists.category_page(name, now=NOW, **cursor)[2]
+    return lists.brand_page(name, now=NOW, **cursor)[1]
 
 
 def set_up(new_table, initial) -> Model:
@@ -138,7 +139,7 @@ def set_up(new_table, initial) -> Model:
     return model
 
 
-def walk(name: str, direction: str, model: Model, between, waited: set[str], first: lists.Page) -> list[str]:
+def walk(name: str, direction: str, model: Model, between, waited: set[str], first: Page) -> list[str]:
     """Follow a feed's links to its end, with one thing done before each page; return the ids in order."""
     seen = [card.id for card in first.cards]
     cursor = getattr(first, direction)
@@ -171,7 +172,7 @@ def walk(name: str, direction: str, model: Model, between, waited: set[str], fir
 def test_no_page_skips_or_repeats_a_deal_whatever_happens_between_pages(
     name, initial, between, back, size, new_table, wait_for_indexes, monkeypatch
 ):
-    monkeypatch.setattr(feeds, "read", partial(lists.read, size=size))
+    monkeypatch.setattr(lists, "read", partial(lists.read, size=size))
     model = set_up(new_table, initial)
     wait_for_indexes()
 
@@ -214,7 +215,7 @@ def all_pages(name: str) -> list[list[str]]:
 def test_a_page_costs_one_batch_get_and_a_query_for_each_bucket_that_it_touches(
     name, initial, size, new_table, monkeypatch
 ):
-    monkeypatch.setattr(feeds, "read", partial(lists.read, size=size))
+    monkeypatch.setattr(lists, "read", partial(lists.read, size=size))
     model = set_up(new_table, initial)
     feed, buckets = sorted(model.feed(name), reverse=True), model.buckets(name)
     cursor: dict[str, str] = {}
@@ -297,17 +298,17 @@ def test_a_damaged_cursor_is_the_visitors_error(cursor):
         for name in FEEDS:
             with pytest.raises(errors.BadCursor):
                 page_of(name, **{way: cursor})
-        for state in deal_lists.STATES:
+        for state in lists.STATES:
             with pytest.raises(errors.BadCursor):
-                deal_lists.cms_list(DealFilter(state), now=NOW, **{way: cursor})
+                lists.cms_list(DealFilter(state), now=NOW, **{way: cursor})
 
 
 @pytest.mark.usefixtures("fresh_table")
 @pytest.mark.engines("native")
 def test_two_cursors_at_once_are_the_visitors_error():
-    for state in deal_lists.STATES:
+    for state in lists.STATES:
         with pytest.raises(errors.BadCursor):
-            deal_lists.cms_list(DealFilter(state), now=NOW, after=make_id(), before=make_id())
+            lists.cms_list(DealFilter(state), now=NOW, after=make_id(), before=make_id())
     with pytest.raises(errors.BadCursor):
         page_of("front", after=make_id(), before=make_id())
 
@@ -319,8 +320,8 @@ def test_the_ends_of_all_cursors_lead_somewhere(cursor):
     assert len(page_of("front", after=cursor).cards) in (0, 25)
     assert len(page_of("front", before=cursor).cards) in (0, 25)
     for state in ("all", "scheduled", "live", "draft"):
-        deal_lists.cms_list(DealFilter(state), now=NOW, after=cursor)
-        deal_lists.cms_list(DealFilter(state), now=NOW, before=cursor)
+        lists.cms_list(DealFilter(state), now=NOW, after=cursor)
+        lists.cms_list(DealFilter(state), now=NOW, before=cursor)
 
 
 @pytest.mark.parametrize("slug", ["", "No", "x#y", "nord licht", "\x00", "../", "ghost", "a" * 5000])
@@ -328,8 +329,8 @@ def test_the_ends_of_all_cursors_lead_somewhere(cursor):
 @pytest.mark.engines("native")
 def test_a_slug_that_is_none_is_not_found(slug):
     for ask in (
-        partial(feeds.brand_page, slug, now=NOW),
-        partial(feeds.category_page, slug, now=NOW),
+        partial(lists.brand_page, slug, now=NOW),
+        partial(lists.category_page, slug, now=NOW),
         partial(categories.get, slug),
     ):
         with pytest.raises(errors.NotFound):
@@ -349,11 +350,11 @@ def test_featured_cards_stand_on_the_first_page_only_and_only_those_that_shopper
     for page_id in ("front", "toys-hobbies", "editors-choice"):
         featured.set_featured(featured.get(page_id), shown, version=0, by=EDITOR, now=NOW)
     wait_for_indexes()
-    assert measured(feeds.front_page)(now=NOW)[0] == [live.card]
-    assert measured(feeds.category_page)("toys-hobbies", now=NOW)[1] == [live.card]
-    assert measured(feeds.editors_choice)(now=NOW)[1] == [live.card]
-    assert feeds.front_page(now=NOW, after=make_id(NOW))[0] == []
-    assert feeds.front_page(now=NOW + HOUR)[0] == [live.card, shown[1].card]
+    assert measured(lists.front_page)(now=NOW)[0] == [live.card]
+    assert measured(lists.category_page)("toys-hobbies", now=NOW)[1] == [live.card]
+    assert measured(lists.editors_choice)(now=NOW)[1] == [live.card]
+    assert lists.front_page(now=NOW, after=make_id(NOW))[0] == []
+    assert lists.front_page(now=NOW + HOUR)[0] == [live.card, shown[1].card]
 
 
 @pytest.mark.budget
@@ -362,7 +363,7 @@ def test_pages_of_live_deals_skip_none_and_none_is_empty_before_the_last(
     wait_for_indexes, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(lists, "FILTERED_ROWS_A_PAGE", 10)
-    monkeypatch.setattr(feeds, "ROWS_OF_LIVE", 6)
+    monkeypatch.setattr(lists, "ROWS_OF_LIVE", 6)
     brand = make_brand()
     make_category("toys-hobbies")
     new = [
@@ -392,10 +393,10 @@ def test_the_days_of_the_sitemap_hold_published_deals_only(wait_for_indexes):
     make_deal(live_at=NOW + HOUR)
     make_deal(live_at=NOW + 3 * DAY)
     wait_for_indexes()
-    days = measured(feeds.past_days)(now=NOW)
+    days = measured(lists.past_days)(now=NOW)
     assert days == [NOW.date(), (NOW - 3 * DAY).date()]
-    assert [list(feeds.deals_of_day(day, now=NOW)) for day in days] == [[today.card], [old.card]]
-    assert [card.id for card in measured(feeds.deals_of_day)(days[0], now=NOW)] == [today.id]
+    assert [list(lists.deals_of_day(day, now=NOW)) for day in days] == [[today.card], [old.card]]
+    assert [card.id for card in measured(lists.deals_of_day)(days[0], now=NOW)] == [today.id]
 
 
 # The editors' lists
@@ -405,7 +406,7 @@ def test_the_days_of_the_sitemap_hold_published_deals_only(wait_for_indexes):
 def test_the_editors_list_begins_with_what_comes_last(wait_for_indexes):
     made = [make_deal(live_at=NOW + days * DAY) for days in (-2, -1, 0, 1)]
     wait_for_indexes()
-    page = measured(deal_lists.cms_list)(DealFilter(), now=NOW)
+    page = measured(lists.cms_list)(DealFilter(), now=NOW)
     assert [card.id for card in page.cards] == [deal.id for deal in made[::-1]]
 
 
@@ -446,7 +447,7 @@ def test_the_editors_lists_hold_just_the_deals_of_their_state(
     else:
         expected = sorted((deal_id for _, deal_id in wanted), reverse=True)
 
-    ask = partial(deal_lists.cms_list, DealFilter(state, brand, category), now=NOW, size=size)
+    ask = partial(lists.cms_list, DealFilter(state, brand, category), now=NOW, size=size)
     page = ask()
     pages = [page]
     while page.after:
@@ -482,7 +483,7 @@ def ending_in_a_row(whole_table, wait_for_indexes):
 @pytest.mark.budget
 def test_a_range_of_forty_days_of_expiry_is_answered_whole_month_by_month(ending_in_a_row, brand, category):
     first, last = ids.iso(NOW + DAY), ids.iso(NOW + 40 * DAY)  # 22 November to 31 December
-    source = deal_lists.ending_between(first, last, DealFilter(brand=brand, category=category), now=NOW)
+    source = lists.ending_between(first, last, DealFilter(brand=brand, category=category), now=NOW)
     with table.metered() as meter:
         page = lists.read(source, size=100)
     expected = [deal.id for deal in ending_in_a_row[1:80]]
@@ -504,7 +505,7 @@ def test_a_range_of_forty_days_of_expiry_is_answered_whole_month_by_month(ending
 def test_a_range_of_years_is_looked_through_by_twelve_months_a_page(wait_for_indexes):
     deal = make_deal(live_at=NOW - DAY, expires_at=NOW + 1000 * DAY)
     wait_for_indexes()
-    source = deal_lists.ending_between(ids.iso(NOW), ids.iso(NOW + 2000 * DAY), DealFilter(), now=NOW)
+    source = lists.ending_between(ids.iso(NOW), ids.iso(NOW + 2000 * DAY), DealFilter(), now=NOW)
     pages = []
     for after in (None, *(f"{month}-01T00:00:00.000Z~{'0' * 26}" for month in ("2027-11", "2028-11"))):
         with table.metered() as meter:
@@ -515,8 +516,8 @@ def test_a_range_of_years_is_looked_through_by_twelve_months_a_page(wait_for_ind
     assert pages[0].searched_back_to == datetime(2027, 11, 1, tzinfo=UTC)
 
 
-def cursor_of(after=None, before=None) -> lists.Cursor:
-    return lists.Cursor(after, before, by_expiry=True)
+def cursor_of(after=None, before=None) -> Cursor:
+    return Cursor(after, before, by_expiry=True)
 
 
 @pytest.mark.usefixtures("whole_table")
@@ -530,7 +531,7 @@ def test_drafts_are_listed_newest_first_by_brand_and_by_category(wait_for_indexe
     wait_for_indexes()
 
     def listed(**filters: Any) -> list[str]:
-        return [card.title for card in deal_lists.cms_list(DealFilter("draft", **filters), now=NOW).cards]
+        return [card.title for card in lists.cms_list(DealFilter("draft", **filters), now=NOW).cards]
 
     assert listed() == ["0", "1", "2", "3", "4"]
     assert listed(brand="nordlicht") == ["1", "3"]
@@ -544,7 +545,7 @@ def test_drafts_lead_forth_and_back(wait_for_indexes):
     for n in range(55):
         make_draft(draft_id=make_id(NOW - n * HOUR), title=f"{n}")
     wait_for_indexes()
-    ask = partial(deal_lists.cms_list, DealFilter("draft"), now=NOW)
+    ask = partial(lists.cms_list, DealFilter("draft"), now=NOW)
     first = ask()
     second = ask(after=first.after)
     third = ask(after=second.after)
@@ -560,7 +561,7 @@ def test_drafts_lead_forth_and_back(wait_for_indexes):
 @pytest.mark.engines("native")
 def test_unknown_filters_are_refused():
     with pytest.raises(errors.Invalid):
-        deal_lists.cms_list(DealFilter("ghost"), now=NOW)
+        lists.cms_list(DealFilter("ghost"), now=NOW)
     wrong: list[dict[str, Any]] = [
         {"brand": "No Slug"},
         {"brand": "ghost"},
@@ -569,4 +570,4 @@ def test_unknown_filters_are_refused():
     ]
     for filters in wrong:
         with pytest.raises(errors.NotFound):
-            deal_lists.cms_list(DealFilter(**filters), now=NOW)
+            lists.cms_list(DealFilter(**filters), now=NOW)
