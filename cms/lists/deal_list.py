@@ -222,7 +222,7 @@ def _list_page(
     views: Sequence[Views] = (),
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
-    columns = columns_of(chosen["columns"])
+    columns = columns_of(chosen["columns"], chosen["sort"])
     typed = request.GET.get("brand", "")[:80]
     brand = brand_names.names().get(matching.brand, typed) if matching.brand else typed
     numbers = totals(matching, now=now, is_sorted=bool(chosen["sort"]))
@@ -240,11 +240,12 @@ def _list_page(
         "category_choices": category_names.names(),
         "lacks": chosen.get("lacks", ""),
         "lacking_choices": LACKS,
+        "sort_choices": [(name, COLUMNS[name]) for name in SORTS],
         "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
         "back": query_of(request.GET.dict()),
         "here": reverse("cms_deals") + query_of(request.GET.dict()),
         "export_address": reverse("cms_deals") + query(chosen),
-        **row_context(columns),
+        **row_context(columns, chosen["sort"]),
         **bulk_bar(matching, numbers.get(matching.state)),
     }
     if not request.htmx:
@@ -280,10 +281,11 @@ def _heads(columns: tuple[str, ...], chosen: dict[str, str]) -> list[tuple[str, 
     return heads
 
 
-def row_context(columns: tuple[str, ...]) -> dict[str, Any]:
+def row_context(columns: tuple[str, ...], sort: str) -> dict[str, Any]:
     """Return what a row of the list needs to know of its table."""
     headings = own_columns(columns)
-    wide = WIDE if columns == USUAL else ()
+    is_usual = {*columns, sort} == {*USUAL, sort}
+    wide = [name for name in WIDE if name != sort] if is_usual else []
     return {"columns": columns, "headings": headings, "width": len(headings) + 2, "wide": wide}
 
 

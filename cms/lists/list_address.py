@@ -76,10 +76,13 @@ def query_of(given: Mapping[str, str]) -> str:
     return f"?{text}" if text else ""
 
 
-def columns_of(named: str) -> tuple[str, ...]:
-    """Return the columns that an address names (`price,state`), in their order; the usual ones for none."""
-    wanted = set(named[:400].split(","))
-    return tuple(name for name in COLUMNS if name in wanted) or USUAL
+def columns_of(named: str, sort: str = "") -> tuple[str, ...]:
+    """Return the columns that an address names (`price,state`), in their order; the usual ones for none.
+
+    The one that a list is sorted by is always shown.
+    """
+    wanted = set(named[:400].split(",")) & {*COLUMNS} or {*USUAL}
+    return tuple(name for name in COLUMNS if name in wanted or name == sort)
 
 
 def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:

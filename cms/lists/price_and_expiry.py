@@ -134,5 +134,7 @@ def _context(request: EditorRequest, stored: Entry) -> dict[str, Any]:
     (row,) = deal_rows([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))
-    columns = columns_of(QueryDict(back.removeprefix("?")).get("columns", ""))
-    return {"deal": row, "card": row.card, "state": row.state, "back": back, **row_context(columns)}
+    shown = QueryDict(back.removeprefix("?"))
+    sort = shown.get("sort", "")
+    table = row_context(columns_of(shown.get("columns", ""), sort), sort)
+    return {"deal": row, "card": row.card, "state": row.state, "back": back, **table}

@@ -180,6 +180,11 @@ def test_the_list_is_sorted_by_a_column_and_says_so(editor, search_index, sort, 
     html = page.content.decode()
     assert html.count("aria-sort=") == 1
     assert f'aria-sort="{order}"' in html
+    assert re.findall(r'<option value="(\w+)"\s+selected', html.split('id="filter-sort"')[1]) == [sort]
+    narrow = editor.get(LIST, {"sort": sort}).content.decode()
+    (head,) = re.findall(r'<th class="([^"]+?)\s*"[^>]*aria-sort', narrow)
+    assert head == f"column-{sort}"
+    assert "max-[1500px]:hidden" in narrow  # others give way
     assert re.sub(r"\s+", " ", html).count("1–3 of 3") == 1
     assert titles(editor.get(LIST, {"sort": "title<"})) == titles(editor.get(LIST))
 
