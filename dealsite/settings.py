@@ -222,7 +222,7 @@ if DEALSITE_PRIVATE_BUCKET:
 STORAGES = {
     "default": _MEDIA_STORAGE,
     "private": _PRIVATE_STORAGE,
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "dealsite.web.builds.HashedFiles"},
 }
 
 # -- What a browser may do ---------------------------------------------------------------------------------------

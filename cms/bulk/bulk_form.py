@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from cms.shared.fields import CleanTextField, LocalTimeField, PriceField, stored_time, typed_time
-from cms.shared.forms import show_zone
+from cms.shared.forms import BRAND_INPUT, show_zone
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deals import Deal
@@ -114,7 +114,7 @@ FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; 
             label=gettext_lazy("New brand"),
             max_length=80,
             help_text=gettext_lazy("The name of a brand that exists."),
-            widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
+            widget=forms.TextInput(attrs=BRAND_INPUT),
         )
     },
     "page": {"to_page": forms.ChoiceField(label=gettext_lazy("Page"))},

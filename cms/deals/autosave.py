@@ -75,7 +75,7 @@ def _save_draft(request: EditorRequest, form: DealForm, draft_id: str, now: date
         version = stored.version
         stored = drafts.save(stored, content, version=version, brand=brand, by=by, now=now, autosave=token)
     fields = {"version": stored.version, "seen": base_of(typed(stored))}
-    return JsonResponse({"text": _("Saved %(time)s") % {"time": in_short(now)}, "fields": fields})
+    return JsonResponse({"text": _("Draft saved %(time)s") % {"time": in_short(now)}, "fields": fields})
 
 
 def _keep_changes(request: EditorRequest, form: DealForm, deal_id: str, now: datetime) -> JsonResponse:
@@ -90,7 +90,7 @@ def _keep_changes(request: EditorRequest, form: DealForm, deal_id: str, now: dat
         return JsonResponse({"text": ""})
     if kept is None or kept.content != content:
         kept = keep_form(form, deal, content, brand, by=request.user.username, autosave=form.token)
-    text = _("Saved %(time)s as unpublished changes") % {"time": in_short(now)}
+    text = _("Changes saved %(time)s, not published") % {"time": in_short(now)}
     return JsonResponse({"text": text, "fields": {"changes": kept.version}})
 
 

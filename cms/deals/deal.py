@@ -1,6 +1,6 @@
 """The page of one deal, scheduled or live: edit it, or keep its changes unpublished."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import UTC, timedelta
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from cms.deals.pending_edits import (
     typed_changes,
 )
 from cms.deals.preview import holds_a_frame
+from cms.lists.attention import topics_of
 from cms.lists.list_address import after_saving, in_list, position_of
 from cms.shared import undo
 from cms.shared.edit_form import Show
@@ -29,6 +30,7 @@ from cms.shared.forms import NOUNS, DealForm, keep_times, typed
 from cms.shared.requests import EditorRequest, editor_form
 from cms.taxonomy.named_brands import create_brand, named_content
 from dealsite.data.catalogue import activity, deals
+from dealsite.data.catalogue.activity import Day
 from dealsite.data.catalogue.content import problems, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
@@ -36,7 +38,15 @@ from dealsite.data.editing import bulk_progress, pending_edits
 from dealsite.data.table.parallel import together
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
-CLICKS_SHOWN = timedelta(days=29)  # before today
+# Where what needs an editor is put right in the form.
+FIELD_OF_TOPIC = {
+    "links": "link",
+    "links-aside": "link",
+    "sold-out": "stock",
+    "alt-texts": "picture_alt",
+    "pictures": "picture_file",
+}
+ACTIVITY_SHOWN = timedelta(days=29)  # before today
 
 
 @takes_files(PICTURE_FORM)
@@ -48,28 +58,36 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         form = DealForm.posted(request.POST, request.FILES)
         show = partial(entry_page, request, form, "deal", deal_id)
         return form.save(lambda: _change(request, form, deal_id, show), show)
-    stored, today = deals.get(deal_id), timezone.now().astimezone(UTC).date()
-    reads: list[Callable[[], Any]] = [partial(pending_edits.find, stored)]
-    if stored.content.shop:
-        reads.append(partial(activity.of_deal, deal_id, since=today - CLICKS_SHOWN))
-    kept, *counted = together(*reads)
+    stored, today = deals.get(deal_id, likes=True), timezone.now().astimezone(UTC).date()
+    kept, by_day = together(
+        partial(pending_edits.find, stored),
+        partial(activity.of_deal, deal_id, since=today - ACTIVITY_SHOWN),
+    )
     if kept and not kept.is_discarded and "changes" in request.GET:
         form = opened_form(kept)
-        form.entry = stored
-        return entry_page(request, form, "deal", deal_id)
-    form = DealForm.opened(typed(stored), stored.version)
-    form.entry, form.kept = stored, kept
-    form.changes = kept.version if kept and kept.is_discarded else 0
-    by_day = {day: one.clicks for day, one in counted[0].items()} if counted else {}
-    seen = {"today": by_day.get(today, 0), "month": sum(by_day.values())} if counted else None
-    return entry_page(request, form, "deal", deal_id, clicks=seen)
+    else:
+        form = DealForm.opened(typed(stored), stored.version)
+        form.kept, form.changes = kept, kept.version if kept and kept.is_discarded else 0
+    form.entry = stored
+    return entry_page(
+        request, form, "deal", deal_id, happened=(by_day.get(today, Day()), _sum(by_day.values()))
+    )
+
+
+def action_of(request: EditorRequest) -> str:
+    """Return what the button says is to be done, without where it leads then."""
+    return request.POST.get("action", "save").partition("-")[0]
+
+
+def _sum(days: Iterable[Day]) -> Day:
+    return Day(*map(sum, zip(Day(), *days, strict=True)))
 
 
 def _change(request: EditorRequest, form: DealForm, deal_id: str, show: Show) -> HttpResponse:
     form.entry = stored = deals.get(deal_id)
     form.kept, form.opens_changes = pending_edits.find(stored), "changes" in request.GET
     now, by = timezone.now(), request.user.username
-    action = request.POST.get("action", "save").removesuffix("-next")
+    action = action_of(request)
     kept = active(form)
     keep_times(form, stored.content)
     form.take_chosen(typed_changes(kept) if kept and form.against else typed(stored))
@@ -127,11 +145,12 @@ def entry_page(
     *,
     trouble: str = "",
     status: int = 200,
-    clicks: dict[str, int] | None = None,
+    happened: tuple[Day, Day] | None = None,
 ) -> HttpResponse:
-    """The form of a deal or draft, and what that is at. `clicks`: to its shop, today and in the last month."""
+    """The form of a deal or draft, and what that is at. `happened`: to it to it, today and in the last month."""
     entry, kept, address = form.entry, active(form), reverse(f"cms_{kind}", args=[entry_id])
     opened, place = bool(kept and form.opens_changes), position_of(entry.card) if entry else ""
+    is_deal = kind == "deal"
     page: dict[str, Any] = {
         "form": form,
         "kind": kind,
@@ -140,23 +159,31 @@ def entry_page(
         "entry_id": entry_id,
         "kept": kept,
         "opened": opened,
-        "clicks": clicks,
+        "happened": happened,
+        "draft_action": "keep" if is_deal else "save",
+        "publish_action": "save" if is_deal else "publish",
+        "publish_label": _("Publish changes") if is_deal else _("Publish now"),
         "live_address": address,
         "address": in_list(request, f"{address}?changes=1" if opened else address, place),
         "in_list": in_list(request, "", place),
         "list_address": reverse("cms_deals") + ("?state=draft" if kind == "draft" else ""),
-        "preview_address": reverse("cms_preview_deal") + (f"?deal={entry_id}" if kind == "deal" else ""),
+        "preview_address": reverse("cms_preview_deal") + (f"?deal={entry_id}" if is_deal else ""),
         "zone": timezone.get_current_timezone_name(),
         "trouble": trouble,
     }
     if entry and not trouble:
-        page["by"] = kept.updated_by if kept and form.against else entry.updated_by
+        theirs = kept if kept and form.against else entry
+        page |= {"by": theirs.updated_by, "at": theirs.updated_at}
     if kept and not opened and not stands_on(form, kept):
         page["autosave_note"] = _("It is not saved automatically: there are unpublished changes.")
     elif status in (200, 422):  # where somebody else was faster, the editor decides how it goes on
         page["autosave_address"] = reverse("cms_autosave", args=[kind, entry_id])
+    page["state"] = "draft"
     if isinstance(entry, Deal):
-        page["state"] = entry.card.state(timezone.now())
+        page["state"] = state = entry.card.state(timezone.now())
+        page["problems"] = [
+            (topic.title, FIELD_OF_TOPIC.get(topic.name)) for topic in topics_of(entry, state)
+        ]
         featured = [(name, title, name in entry.featured_on) for name, title in page_names().items()]
         page["featured_on"] = [(name, title) for name, title, is_on in featured if is_on]
         page["not_featured_on"] = [(name, title) for name, title, is_on in featured if not is_on]

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.deals.deal import entry_page
+from cms.deals.deal import action_of, entry_page
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import undo
@@ -57,6 +57,7 @@ DEAL_DELETED = gettext_lazy(
 def new_draft(request: EditorRequest) -> HttpResponse:
     """An empty form, with the id that the draft will have."""
     form = DealForm.opened(typed_deal(DealContent(), ""), version=0)
+    form.fields["title"].widget.attrs["autofocus"] = True
     return entry_page(request, form, "draft", new_ulid(timezone.now()))
 
 
@@ -82,7 +83,7 @@ def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
 
 def _change(request: EditorRequest, form: DealForm, draft_id: str, show: Show) -> HttpResponse:
     now, by = timezone.now(), request.user.username
-    action = request.POST.get("action", "save").removesuffix("-next")
+    action = action_of(request)
     form.entry = stored = find_draft(draft_id)
     if stored and stored.published_as:
         return _published(request, form, stored)

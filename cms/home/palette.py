@@ -19,6 +19,7 @@ from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
 from cms.taxonomy.named_brands import brands_like
 from dealsite.accounts.decorators import role
+from dealsite.data.catalogue.brands import all_brands
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import iso
@@ -133,5 +134,5 @@ def _choice(place: Place) -> Choice:
 
 def _brands(words: str) -> list[Choice]:
     """Return the brands that begin so, then those that hold it. 1 query."""
-    found = brands_like(slugify(words))[:MOST_SHOWN]
+    found = brands_like(slugify(words), all_brands())[:MOST_SHOWN]
     return [Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found]

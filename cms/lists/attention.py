@@ -22,17 +22,17 @@ from django.views.decorators.vary import vary_on_headers
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
 from dealsite.data.catalogue import content, entries
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import OVER, DealCard
+from dealsite.data.catalogue.deals import Deal, LinkCheck
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.entries import AttentionData
 from dealsite.data.editing import links
-from dealsite.data.editing.links import LinkCheck
 from dealsite.data.jobs import task_counts
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import iso
 from dealsite.search.documents import ALT, LINK, PICTURE, STOCK, USE
 from dealsite.search.finding import find
-from dealsite.search.lists import every_found, holds, page_number
+from dealsite.search.lists import every_found, holds, lacks, page_number
 from dealsite.search.question import Question
 from dealsite.worker.list_export import AT_ONCE, exported
 
@@ -230,8 +230,8 @@ def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> To
 
 def _row(question: Question, id_: str, data: AttentionData, now: datetime) -> ProblemRow | None:
     """Return the row of a deal or draft; None where the table no longer agrees that it belongs to the topic."""
-    entry, check = data.entries.get(id_), data.checks.get(id_)
-    if entry is None or not holds(question, entry, check, now=now):
+    entry = data.entries.get(id_)
+    if entry is None or not holds(question, entry, now=now):
         return None
     row = ProblemRow(
         entry.card,
@@ -239,7 +239,7 @@ def _row(question: Question, id_: str, data: AttentionData, now: datetime) -> Pr
         reverse(f"cms_{entry.kind}", args=[id_]),
         entry.version,
         link=entry.content.link,
-        check=check,
+        check=entry.link_check if isinstance(entry, Deal) else None,
     )
     if isinstance(entry, Draft):
         lacking = [FIELD_LABELS[name] for name in content.problems(entry.content, live_at=now)]
@@ -256,6 +256,12 @@ def _featured(topic: Topic, now: datetime, page: int, size: int) -> TopicView:
         rows.append(ProblemRow(card, card.state(now), address, 0, page=place))
     shown = rows[(page - 1) * size : page * size]
     return TopicView(topic, len(rows), shown, pages=-(-len(rows) // size))
+
+
+def topics_of(entry: Deal, state: str) -> list[Topic]:
+    """Return what needs an editor in a deal that is in a state. No requests."""
+    found = [topic for topic in TOPICS.values() if topic.asks and topic.asks.lacks in lacks(entry)]
+    return [TOPICS["featured"], *found] if entry.featured_on and state in OVER else found
 
 
 def opened_address(topic: str) -> str:

@@ -107,9 +107,12 @@ def in_list(request: EditorRequest, address: str, place: str = "") -> str:
 
 
 def after_saving(request: EditorRequest, address: str) -> HttpResponse:
-    """Lead to what was saved, or where the button said so to the next one of its list."""
-    if request.POST.get("action", "").endswith("-next") and request.GET.get("at"):
+    """Lead to what was saved, or where the button said so to the next one of its list or to a new one."""
+    then = request.POST.get("action", "").partition("-")[2]
+    if then == "next" and request.GET.get("at"):
         address = f"{reverse('cms_deal_beside')}?way=next"
+    elif then == "new":
+        address = reverse("cms_new_draft")
     return redirect(in_list(request, address))
 
 

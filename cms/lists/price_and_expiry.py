@@ -36,7 +36,7 @@ class TermsForm(EditForm):
 
     price = PriceField(required=False, label=gettext_lazy("Price"))
     was_price = PriceField(required=False, label=gettext_lazy("RRP"))
-    expires_at = LocalTimeField(required=False, label=gettext_lazy("Expires"))
+    expires_at = LocalTimeField(required=False, label=gettext_lazy("Ends"))
 
     compared = FIELDS
 
@@ -126,7 +126,7 @@ def _form_page(request: EditorRequest, stored: Entry, form: TermsForm, *, status
         first = next((name for name in FIELDS if name in form.errors), FIELDS[0])
         form.fields[first].widget.attrs["autofocus"] = True
     template = "cms/lists/_price_and_expiry_row.html" if request.htmx else "cms/lists/price_and_expiry.html"
-    page = {"form": form, "by": stored.updated_by, "noun": NOUNS[stored.kind]}
+    page = {"form": form, "by": stored.updated_by, "at": stored.updated_at, "noun": NOUNS[stored.kind]}
     return render(request, template, _context(request, stored) | page, status=status)
 
 

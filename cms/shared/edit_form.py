@@ -1,8 +1,8 @@
 """Forms of things that several editors may change at once: the version they were opened at, and what differs.
 
 What somebody else saved in between stays in the fields that this editor left as they were. Where both changed
-one, nothing is written: the form comes back with every field that differs, theirs beside mine and a choice
-between them, at the newer version; saving again then stands on top of it.
+one, nothing is written: the form comes back with theirs beside mine and a choice between them, and with what only
+they changed taken over, at the newer version; saving again then stands on top of it.
 """
 
 import re
@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from django.forms import BoundField
+from django.forms import BooleanField, BoundField
 from django.http import HttpResponse, QueryDict
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
@@ -29,6 +29,7 @@ Show = Callable[..., HttpResponse]  # shows a form again, with `status` and perh
 TRIES = 5
 TOKEN_PATTERN = re.compile(r"[0-9a-f]{32}")
 MOST_TOKENS = 50
+SHORT = 60  # characters of a text that stands in a line with another
 
 
 def until_saved(attempt: Callable[[], HttpResponse]) -> HttpResponse:
@@ -48,16 +49,35 @@ class Difference:
     theirs: str
     mine: str
     choice: str
+    is_conflict: bool
     field: BoundField | None
+
+    @property
+    def is_taken(self) -> bool:
+        """Tell whether only they changed it."""
+        return self.choice == "theirs" and not self.is_conflict
+
+    @property
+    def is_short(self) -> bool:
+        texts = (self.their_text, self.my_text)
+        return self.field is not None and all(len(text) <= SHORT and "\n" not in text for text in texts)
 
     @property
     def their_text(self) -> str:
         """Theirs, as a person reads it."""
-        choices = getattr(self.field.field, "choices", None) if self.field else None
-        if choices:
-            return str(dict(choices).get(self.theirs, self.theirs))
-        is_time = self.field is not None and isinstance(self.field.field, LocalTimeField)
-        return self.theirs.replace("T", " ") if is_time else self.theirs
+        return self._readable(self.theirs)
+
+    @property
+    def my_text(self) -> str:
+        return self._readable(self.mine)
+
+    def _readable(self, text: str) -> str:
+        field = self.field.field if self.field else None
+        if isinstance(field, BooleanField):
+            return _("Yes") if text else _("No")
+        if text and (choices := getattr(field, "choices", None)):
+            return str(dict(choices).get(text, text))
+        return (text.replace("T", " ") if isinstance(field, LocalTimeField) else text) or _("Empty")
 
     @property
     def their_picture(self) -> Picture | None:
@@ -69,7 +89,10 @@ class Difference:
 
 
 class EditForm(PictureForm):
-    """A form with a picture, opened at `version`; `differences` is filled by a conflict.
+    """A form with a picture, opened at `version`.
+
+    Where it was overtaken, `differences` are the fields that both changed, and `mine_alone` those that only this
+    editor did, by their labels; `taken` are the fields that now hold what somebody else saved meanwhile.
 
     `autosaves` are the tokens of what its page saved by itself without having heard that it was: the newest last.
     """
@@ -83,8 +106,10 @@ class EditForm(PictureForm):
     seen = ""
     autosaves: tuple[str, ...] = ()
     against = ""  # what the differences are to, where it is not what is stored
+    is_overtaken = False
     differences: tuple[Difference, ...] = ()
-    taken: tuple[str, ...] = ()  # labels of the fields that hold what somebody else saved meanwhile
+    mine_alone: tuple[str, ...] = ()
+    taken: tuple[Difference, ...] = ()
 
     @classmethod
     def opened(cls, typed: Typed, version: int) -> Self:
@@ -150,19 +175,18 @@ class EditForm(PictureForm):
     ) -> bool:
         """Take over what others saved since in fields that were left as they were; False where both changed one.
 
-        The form was found valid. Where both did, or they changed anything and not `takes_unseen`, it shows what
-        differs, and the next save stands on top of it. `is_newer`: they saved since, where the version does not tell.
+        The form was found valid. Where both did, or they changed anything and not `takes_unseen`, it is set against
+        theirs. `is_newer`: they saved since, where the version does not tell.
         """
         if is_newer is None:
             is_newer = version != self.version
-        merged = self.merged(theirs, is_newer=is_newer)
-        taken = {name: one.theirs for name, one in merged.items() if one.choice == "theirs"}
-        if any(one.is_conflict for one in merged.values()) or (taken and not takes_unseen):
+        found = self._found(theirs, is_newer=is_newer)
+        if any(one.is_conflict or (one.is_taken and not takes_unseen) for one in found):
             self.set_against(theirs, version)
             return False
-        self._fill_in(taken)
+        taken = self._take_over(found)
         if is_newer:
-            self.taken += tuple(self.label_of(name) for name in taken)
+            self.taken += taken
         self.version, self.seen = version, base_of(theirs)
         return True
 
@@ -170,23 +194,44 @@ class EditForm(PictureForm):
         """Return which fields hold what somebody else saved meanwhile, to be said with what was saved; '' for none."""
         if not self.taken:
             return ""
-        words = {"name": name, "fields": ", ".join(dict.fromkeys(self.taken))}
+        words = {"name": name, "fields": ", ".join(dict.fromkeys(one.label for one in self.taken))}
         return " " + _("What %(name)s changed meanwhile stays: %(fields)s.") % words
 
     def compare(self, theirs: Typed, version: int) -> int:
-        """Show what differs if somebody saved since; returns the status of that page."""
+        """Set it against theirs if they saved since; returns the status of that page."""
         if version == self.version:
             return 200
         self.set_against(theirs, version)
         return 409
 
     def set_against(self, theirs: Typed, version: int) -> None:
-        """Show what differs from the version that is stored now, and let the next save stand on top of it."""
-        self.differences = tuple(
-            Difference(name, self.label_of(name), one.theirs, one.mine, one.choice, self._field(name))
-            for name, one in self.merged(theirs).items()
-        )
+        """Take over what only they changed, show what both did, and let the next save stand on top of it."""
+        found = self._found(theirs, is_newer=True)
+        self.is_overtaken = True
+        self.differences = tuple(one for one in found if one.is_conflict)
+        self.mine_alone = tuple(one.label for one in found if one.choice == "mine" and not one.is_conflict)
+        self.taken += self._take_over(found)
         self.version, self.seen = version, base_of(theirs)
+
+    def _take_over(self, found: list[Difference]) -> tuple[Difference, ...]:
+        """Fill in what only they changed, and return it."""
+        taken = tuple(one for one in found if one.is_taken)
+        self._fill_in({one.name: one.theirs for one in taken})
+        return taken
+
+    def _found(self, theirs: Typed, *, is_newer: bool) -> list[Difference]:
+        return [
+            Difference(
+                name,
+                self.label_of(name),
+                one.theirs,
+                one.mine,
+                one.choice,
+                one.is_conflict,
+                self._field(name),
+            )
+            for name, one in self.merged(theirs, is_newer=is_newer).items()
+        ]
 
     def refuse(self, problems: Mapping[str, str], otherwise: str = "") -> None:
         """Turn what the data layer refuses, by field, into errors of the fields that hold it."""
@@ -201,7 +246,7 @@ class EditForm(PictureForm):
 
     @property
     def conflicts(self) -> set[str]:
-        """The names of the fields that differ, which stand beside the other editor's text."""
+        """The names of the fields that both changed, which stand beside the other editor's text."""
         return {difference.name for difference in self.differences}
 
     def _field(self, name: str) -> BoundField | None:

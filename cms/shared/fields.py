@@ -13,7 +13,6 @@ from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
 from dealsite.data.names import clean_text
@@ -38,7 +37,10 @@ class MarkdownArea(forms.Textarea):
     """A text area with buttons that write Markdown."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> Any:
-        area = {"id": (attrs or {}).get("id", ""), "area": super().render(name, value, attrs, renderer)}
+        attrs = dict(attrs or {})
+        hint = f"{attrs.get('id', name)}_hint"
+        attrs["aria-describedby"] = f"{hint} {attrs.get('aria-describedby', '')}".rstrip()
+        area = {"id": attrs.get("id", ""), "area": super().render(name, value, attrs, renderer), "hint": hint}
         return render_to_string("cms/shared/_markdown_area.html", area)
 
 
@@ -46,9 +48,8 @@ class MarkdownField(CleanTextField):
     """A text with Markdown; HTML becomes the Markdown that means the same, and lines end as they are stored."""
 
     def __init__(self, *, rows: int, **options: Any) -> None:
-        help_text = gettext_lazy("Markdown: **bold**, *italic*, - lists, [text](https://…).")
         widget = MarkdownArea(attrs={"rows": rows, "data-markdown": reverse_lazy("cms_markdown")})
-        super().__init__(required=False, widget=widget, help_text=help_text, **options)
+        super().__init__(required=False, widget=widget, **options)
 
     def to_python(self, value: Any) -> Any:
         return super().to_python(to_markdown((value or "").replace("\r\n", "\n")))

@@ -5,8 +5,9 @@ from datetime import date
 from typing import Any, Self
 
 from django import forms
+from django.forms import BoundField
 from django.http import QueryDict
-from django.urls import reverse
+from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
@@ -53,6 +54,15 @@ OVERCLAIM = re.compile(
 
 
 NOUNS = {"deal": _("deal"), "draft": _("draft")}
+BRAND_INPUT = {  # as in _brand_input.html
+    "autocomplete": "off",
+    "data-combobox": "",
+    "hx-get": reverse_lazy("cms_brand_names"),
+    "hx-trigger": "combobox delay:250ms",
+    "hx-target": "next [role=listbox]",
+    "hx-swap": "innerHTML",
+    "hx-sync": "this:replace",
+}
 SELLERS = {HERE: _("Sold here"), SHOP: _("At a shop"), CODE: _("At a shop, with a code")}
 
 
@@ -97,27 +107,25 @@ class DealForm(EditForm):
         label=_("Brand"),
         required=False,
         max_length=NAME_CHARACTERS,
-        help_text=_("Start typing to find a brand."),
-        widget=forms.TextInput(attrs={"list": "brand-names", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs=BRAND_INPUT | {"hx-vals": '{"create": "on"}'}),
     )
     brand_new = forms.BooleanField(required=False, label=_("This is a new brand: create it"))
     category = forms.ChoiceField(
         label=_("Category"),
         required=False,
         choices=lambda: [("", _("Choose a category")), *category_names.names().items()],
+        widget=forms.Select(attrs={"autocomplete": "off", "data-combobox": ""}),
     )
-    price = PriceField(label=_("Price"), required=False, help_text=_("With a point, such as 79.90."))
+    price = PriceField(label=_("Price"), required=False)
     condition = CleanTextField(
         label=_("Instead of a price"),
         required=False,
         max_length=CONDITION_CHARACTERS,
-        help_text=_("Such as “20 % off all shoes”."),
-        widget=forms.TextInput(attrs={"placeholder": " "}),
+        widget=forms.TextInput(attrs={"placeholder": _("20 % off all shoes")}),
     )
     was_price = PriceField(
         required=False,
         label=_("Compared with"),
-        help_text=_("The RRP, or the shop's 30-day low."),
     )
     low_seen_at = CleanTextField(
         label=_("Seen where"),
@@ -138,37 +146,34 @@ class DealForm(EditForm):
         label=_("Voucher code"),
         required=False,
         max_length=VOUCHER_CODE_CHARACTERS,
-        help_text=_("What shoppers enter at the shop."),
-        widget=forms.TextInput(attrs={"placeholder": " "}),
+        widget=forms.TextInput(attrs={"placeholder": _("None")}),
     )
     article_number = CleanTextField(
         label=_("Article number"),
         required=False,
         max_length=ARTICLE_NUMBER_CHARACTERS,
-        help_text=_("The shop's or supplier's; imports find the deal by it."),
+        widget=forms.TextInput(attrs={"placeholder": _("For imports")}),
     )
     link = LinkField(
         label=_("Link"),
         required=False,
         max_length=LINK_CHARACTERS,
-        help_text=_("Where the deal is to be had."),
     )
     is_ad = forms.BooleanField(
         required=False,
         label=_("Ad link: we earn from it"),
         help_text=_("Shoppers read “Ad” beside it."),
     )
-    description = MarkdownField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, rows=8)
+    description = MarkdownField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, rows=10)
     stock = forms.IntegerField(
         label=_("Stock"),
         required=False,
         min_value=0,
         max_value=MAX_STOCK,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "placeholder": " "}),
-        help_text=_("How many there are; leave it empty if nobody counts."),
+        widget=forms.NumberInput(attrs={"inputmode": "numeric", "placeholder": _("Not counted")}),
     )
-    expires_at = LocalTimeField(required=False, label=_("Expires"))
-    publish_at = LocalTimeField(required=False, label=_("Publish at"))
+    expires_at = LocalTimeField(required=False, label=_("Ends"))
+    publish_at = LocalTimeField(required=False, label=_("Goes live"))
     announce = forms.BooleanField(
         required=False,
         label=_("Tell those who watch its brand or category"),
@@ -181,20 +186,10 @@ class DealForm(EditForm):
     changes = 0
     opens_changes = False
 
-    needed = ("title", "brand", "category", "price", "link", "voucher_code")  # to be published
+    needed = ("title", "link", "voucher_code", "price", "brand", "category")  # to be published
 
     compared = tuple(typed_deal(DealContent(), ""))
     units = (*EditForm.units, ("was_price", "low_seen_at", "low_seen_on"), ("link", "is_ad"))
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        show_zone(self)
-        self.fields["brand"].widget.attrs |= {
-            "hx-get": reverse("cms_brand_names"),
-            "hx-trigger": "input changed delay:250ms",
-            "hx-target": "#brand-names",
-            "hx-swap": "innerHTML",
-        }
 
     @classmethod
     def posted(cls, data: QueryDict, files: MultiValueDict | None = None) -> Self:
@@ -206,10 +201,23 @@ class DealForm(EditForm):
         return form
 
     @property
+    def says_more(self) -> bool:
+        """Whether one of the fields that are rarely needed is filled in, or wrong."""
+        rare = (self[name] for name in ("low_seen_at", "low_seen_on", "condition"))
+        return any(field.value() or field.errors for field in rare)
+
+    @property
     def overclaim(self) -> str:
         """The words with which its title or description praises the price more than anybody can know; '' for none."""
         found = OVERCLAIM.search(f"{self['title'].value() or ''}\n{self['description'].value() or ''}")
         return found[0] if found else ""
+
+    def to_publish(self) -> list[tuple[BoundField, bool]]:
+        """The fields that publishing needs, each with whether it is filled in."""
+        instead = bool(self["condition"].value())
+        return [
+            (self[name], bool(self[name].value()) or (name == "price" and instead)) for name in self.needed
+        ]
 
     def clean_low_seen_on(self) -> date | None:
         day: date | None = self.cleaned_data["low_seen_on"]

@@ -79,8 +79,9 @@ class PictureForm(forms.Form):
     picture_alt = CleanTextField(
         required=False,
         max_length=ALT_CHARACTERS,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("Says in words what the picture shows, for those who do not see it."),
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "placeholder": gettext_lazy("What it shows, in words")}
+        ),
     )
     picture_remove = forms.BooleanField(required=False)
     picture_kept = forms.CharField(required=False, widget=forms.HiddenInput)

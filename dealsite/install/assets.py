@@ -11,6 +11,7 @@ ASSETS = ROOT / "build" / "assets"
 ICONS = ROOT / "static" / "icons.txt"
 SHEETS = ("site", "desk")  # of the shop, and of the CMS
 COPIED = {
+    "@github/combobox-nav/dist/index.js": "js/combobox-nav.js",
     "sortablejs/Sortable.min.js": "js/sortable.min.js",
     "echarts/dist/echarts.common.min.js": "js/echarts.min.js",
     **{

@@ -11,8 +11,8 @@ import tantivy
 from ulid import ULID
 
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.deals import LinkCheck, check_of
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.editing.links import LinkCheck, check_of
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH, from_iso, iso

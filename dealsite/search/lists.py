@@ -18,9 +18,9 @@ from ulid import ULID
 from dealsite.data.catalogue import lists
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.cursors import Page
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.entries import Entry
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.editing.links import LinkCheck
 from dealsite.data.table.errors import BadCursor, Unavailable
 from dealsite.search import reader
 from dealsite.search.documents import (
@@ -151,10 +151,15 @@ def _by_state(searcher: Searcher, query: Query, now: datetime) -> dict[str, int]
     return found
 
 
-def holds(question: Question, entry: Entry, check: LinkCheck | None, *, now: datetime) -> bool:
+def lacks(entry: Entry) -> list[str]:
+    """Return the kinds of things that a deal or draft, as the table has it, lacks or has wrong."""
+    return lacking(entry.card, entry.content.link, entry.link_check if isinstance(entry, Deal) else None)
+
+
+def holds(question: Question, entry: Entry, *, now: datetime) -> bool:
     """Tell whether a deal or draft, as the table has it, still is what a question of editors without words found."""
     card, state = entry.card, entry.card.state(now)
-    if question.lacks and question.lacks not in lacking(card, entry.content.link, check):
+    if question.lacks and question.lacks not in lacks(entry):
         return False
     if question.kind in (DEAL, DRAFT) and entry.kind != question.kind:
         return False

@@ -170,10 +170,16 @@ def percent(off: int | None) -> str:
 
 
 def _with_currency(number: str) -> str:
-    currency = settings.DEALSITE_CURRENCY
-    sign = CURRENCY_SIGNS.get(currency, f"{currency} ")
     # Translators: an amount of money, with the sign where the language puts it.
-    return (pgettext("money", "%(currency)s%(number)s") % {"currency": sign, "number": number}).rstrip()
+    amount = pgettext("money", "%(currency)s%(number)s")
+    return (amount % {"currency": currency_sign(), "number": number}).rstrip()
+
+
+@register.simple_tag
+def currency_sign() -> str:
+    """The sign of the site's currency, or its name and a space."""
+    currency = settings.DEALSITE_CURRENCY
+    return CURRENCY_SIGNS.get(currency, f"{currency} ")
 
 
 @register.filter(is_safe=True)

@@ -15,6 +15,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 from dealsite.processes.shared_files import write_whole
 
@@ -29,6 +30,15 @@ class StaticFiles(StaticFilesConfig):
     """Leaves out what build_assets compiles into something else."""
 
     ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css", "icons.txt"]
+
+
+class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+    """Names files by their hash, also in a script of the CMS that imports another."""
+
+    patterns = (
+        *CompressedManifestStaticFilesStorage.patterns,
+        ("cms/*.js", ((r'(?P<matched>from "(?P<url>[.]+/[^"]+)")', 'from "%(url)s"'),)),
+    )
 
 
 class Folder(FileSystemStorage):

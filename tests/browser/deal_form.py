@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from PIL import Image
-from playwright.sync_api import FilePayload, Locator, Page
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 TEXTS = {
     "Title": "Cordless drill, 18 V",
@@ -26,12 +26,12 @@ def field(page: Page, label: str) -> Locator:
 
 
 def brand_field(page: Page) -> Locator:
-    """Return the field of the brand, which offers names."""
-    return page.get_by_role("combobox", name=re.compile("^Brand"))
+    """Return the field of the brand, which offers names where there is script."""
+    return page.get_by_role("combobox", name=re.compile("^Brand")).or_(field(page, "Brand"))
 
 
 def category_field(page: Page) -> Locator:
-    """Return the field of the category."""
+    """Return the field of the category, which offers the eight."""
     return page.get_by_role("combobox", name=re.compile("^Category"))
 
 
@@ -44,7 +44,27 @@ def fill_in(page: Page, texts: Mapping[str, str] = TEXTS, *, brand: str = "", ca
     if brand:
         brand_field(page).fill(brand)
     if category:
-        category_field(page).select_option(category)
+        choose_category(page, category)
+
+
+def choose_category(page: Page, name: str) -> None:
+    """Choose a category, by typing its name where there is script."""
+    if category_field(page).evaluate("field => field.matches('select')"):
+        category_field(page).select_option(name)
+        return
+    category_field(page).fill(name)
+    category_field(page).press("Enter")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+
+
+def create_brand(page: Page, name: str) -> None:
+    """Type the name of a brand that is to be created, and say so."""
+    brand_field(page).fill(name)
+    box = page.get_by_label("This is a new brand")
+    if box.is_visible():
+        box.check()
+    else:
+        page.get_by_role("option", name=f"Create “{name}”").click()
 
 
 def picture_bytes() -> bytes:
@@ -60,6 +80,11 @@ def choose_picture(page: Page, alt: str, *, label: str = "Text for the picture")
         FilePayload(name="picture.png", mimeType="image/png", buffer=picture_bytes())
     )
     field(page, label).fill(alt)
+
+
+def open_focal_point(page: Page) -> None:
+    """Unfold what says how the picture is cropped."""
+    page.get_by_text("Focal point, crops, remove").click()
 
 
 def said(page: Page, text: str) -> Locator:

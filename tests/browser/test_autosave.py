@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from dealsite.data.catalogue import drafts
 from dealsite.data.people import profiles, sessions
-from tests.browser.deal_form import field, said
+from tests.browser.deal_form import CATEGORY, choose_category, field, said
+from tests.browser.flaws import flaws
 from tests.browser.test_engine_down import break_table  # noqa: F401 - a fixture
-from tests.builders import make_draft
+from tests.browser.troubles import Troubles
+from tests.builders import NOW, make_draft
 
-SAVED = re.compile(r"Saved \d\d:\d\d")
+SAVED = re.compile(r"Draft saved \d\d:\d\d")
+KEPT = re.compile(r"Offline: kept in this browser \d\d:\d\d")
 
 
 def note(page: Page) -> Locator:
     """Return the place where the page says whether it saved."""
     return page.locator("[data-autosave-status]")
+
+
+def offer(page: Page) -> Locator:
+    """Return the note that offers what this browser kept."""
+    return page.get_by_role("region", name="Kept in this browser")
+
+
+def copies(page: Page) -> list[str]:
+    """Return the keys under which this browser keeps what was typed."""
+    return page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('kept:'))")
+
+
+def refuse_saving(page: Page, troubles: Troubles) -> Callable[[], None]:
+    """Answer a page's saving by itself as a site that is away; return what ends that."""
+    troubles.allowed = {503}
+    page.route("**/autosave/", lambda route: route.fulfill(status=503))
+    return page.unroute_all
 
 
 def opened(page: Page, draft: drafts.Draft) -> Page:
@@ -39,7 +63,7 @@ def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_
     with page.expect_response(re.compile("/autosave/")):
         page.keyboard.press("Tab")
     assert drafts.get(draft_id).content.link == "https://shop.example/"
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
 
 
@@ -54,17 +78,25 @@ def test_by_keyboard_alone_saving_by_itself_is_turned_off_and_leaving_warns(edit
         dialog.accept()
 
     page.on("dialog", answer)
+    expect(note(page)).to_have_text("Autosave is on")
     switch = page.get_by_role("switch", name="Autosave")
-    switch.focus()
+    place = page.locator("summary", has=note(page))
+    place.press("Enter")
+    page.keyboard.press("Tab")
+    expect(switch).to_be_focused()
     with page.expect_response(re.compile("/autosave/")):
         page.keyboard.press("Space")
+    expect(note(page)).to_have_text("Autosave is off")
     expect(switch).not_to_be_checked()
     field(page, "Title").focus()
     page.keyboard.type("Better ")
     page.goto("/cms/")
     assert asked == ["beforeunload"]
     assert drafts.get(draft.id) == draft
-    expect(opened(page, draft).get_by_role("switch", name="Autosave")).not_to_be_checked()
+    expect(note(opened(page, draft))).to_have_text("Autosave is off")
+    place.click()
+    expect(switch).not_to_be_checked()
+    assert flaws(page) == []
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -130,6 +162,7 @@ def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_wi
     expect(note(page)).to_contain_text("Not saved: your session has ended.")
     expect(field(page, "Title")).to_have_value("Typed for an hour")
     assert drafts.get(draft.id) == draft
+    assert copies(page) == [f"kept:eve:draft:{draft.id}"]
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -139,10 +172,93 @@ def test_while_the_table_is_away_it_tries_again_until_it_is_back(editor_window, 
     repair = break_table()
     field(page, "Title").fill("Better idea")
     page.keyboard.press("Tab")
-    expect(note(page)).to_contain_text("Not saved: the site does not answer.")
+    expect(note(page)).to_have_text(KEPT)
+    assert copies(page) == [f"kept:eve:draft:{draft.id}"]
     repair()
     expect(note(page)).to_have_text(SAVED)
     assert drafts.get(draft.id).content.title == "Better idea"
+    assert copies(page) == []
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_what_was_typed_while_the_site_was_away_is_put_back_and_merged_as_ever(editor_window, troubles):
+    draft = make_draft(title="Idea", sold="shop", is_ad=True)
+    page = opened(editor_window(alone=True), draft)
+    page.on("dialog", lambda dialog: pytest.fail(dialog.type))  # nothing is lost: leaving asks nothing
+    repair = refuse_saving(page, troubles)
+    field(page, "Description").fill("First line\n\nthird <line>")
+    page.get_by_label("Ad link").uncheck()
+    page.get_by_label("At a shop, with a code").check()
+    choose_category(page, CATEGORY)
+    expect(note(page)).to_have_text(KEPT)
+    field(page, "Title").fill("Better idea")  # goes into the copy at once
+    repair()
+    drafts.save(draft, replace(draft.content, voucher_code="X"), version=1, by="oscar", now=NOW)
+    opened(page, draft)
+    expect(offer(page)).to_contain_text(
+        re.compile(r"kept what you typed on \d+ \w+, \d\d:\d\d, when .* The draft was saved since\.")
+    )
+    offer(page).get_by_role("button", name="Put it back").click()
+    expect(note(page)).to_contain_text("Not saved: oscar changed this meanwhile.")
+    expect(offer(page)).to_be_hidden()
+    page.get_by_role("button", name="Save draft").click()
+    expect(said(page, "What oscar changed meanwhile stays: Voucher code.")).to_be_visible()
+    content = drafts.get(draft.id).content
+    assert (content.title, content.description) == ("Better idea", "First line\n\nthird <line>")
+    assert (content.category, content.sold, content.is_ad, content.voucher_code) == (
+        "home-furniture",
+        "code",
+        False,
+        "X",
+    )
+    assert copies(page) == []
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_new_draft_that_was_never_saved_is_offered_on_the_next_form(editor_window, troubles):
+    page: Page = editor_window()
+    page.goto("/cms/deals/new/")
+    repair = refuse_saving(page, troubles)
+    field(page, "Title").fill("Cordless drill")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_have_text(KEPT)
+    repair()
+    page.goto("/cms/deals/new/")
+    expect(offer(page)).to_contain_text("kept what you typed")
+    assert flaws(page) == []
+    offer(page).get_by_role("button", name="Put it back").click()
+    expect(note(page)).to_have_text(SAVED)
+    assert drafts.get(page.url.rstrip("/").rpartition("/")[2]).content.title == "Cordless drill"
+    assert copies(page) == []
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_a_copy_is_thrown_away_by_its_user_by_signing_out_by_another_user_and_after_a_month(editor_window):
+    draft = make_draft(title="Idea")
+    page: Page = opened(editor_window(), draft)
+    mine = f"kept:eve:draft:{draft.id}"
+
+    def keep(key: str = mine, at: datetime | None = None) -> None:
+        copy = {
+            "at": (at or timezone.now()).isoformat(),
+            "base": {"version": "1", "changes": "0", "seen": "", "autosaves": ""},
+            "fields": {"title": "Kept"},
+        }
+        page.evaluate("([key, copy]) => localStorage.setItem(key, JSON.stringify(copy))", [key, copy])
+
+    keep()
+    page.reload()
+    offer(page).get_by_role("button", name="Throw it away").click()
+    assert copies(page) == []
+    expect(field(page, "Title")).to_have_value("Idea")
+    keep()
+    keep("kept:oscar:draft:1")
+    keep("kept:eve:draft:2", timezone.now() - timedelta(days=31))
+    page.goto("/cms/")
+    assert copies(page) == [mine]
+    page.locator("[data-sign-out]").evaluate("(form) => form.requestSubmit()")
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    assert copies(page) == []
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -155,10 +271,10 @@ def test_a_conflict_stops_it_and_the_button_shows_both_versions(editor_window):
     field(oscar, "Title").fill("Corner sofa")
     oscar.keyboard.press("Tab")
     expect(note(oscar)).to_contain_text("Not saved: eve changed this meanwhile.")
-    oscar.get_by_role("button", name="Save as draft").click()
+    oscar.get_by_role("button", name="Save draft").click()
     expect(oscar.get_by_role("alert").filter(has_text="eve changed this draft")).to_be_focused()
     assert drafts.get(draft.id).content.title == "Sofa bed"
-    oscar.get_by_role("button", name="Save as draft").click()
+    oscar.get_by_role("button", name="Save draft").click()
     expect(said(oscar, "The draft is saved.")).to_be_visible()
     assert drafts.get(draft.id).content.title == "Corner sofa"
 

@@ -102,7 +102,7 @@ def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window
     page.goto("/cms/deals/new/")
     fill_in(page)
     repair = break_table(how)
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_role("main")).to_contain_text("what you sent is sent again")
     repair()
     page.reload()

@@ -30,7 +30,7 @@ def test_a_draft_that_was_sent_after_the_session_ended_is_stored_after_signing_i
     page.wait_for_timeout(1000)  # for what asks by itself: it would hear first that the session has ended
     page.wait_for_load_state("networkidle")
     sessions.end_all("eve")
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to go on")
     assert flaws(page) == []
     expect(page.get_by_label("User name or e-mail")).to_have_value("eve")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import make_user, sign_in_by_form, titles
 from tests.browser.content import feature, now_deal
-from tests.browser.deal_form import CATEGORY, choose_picture, fill_in, said
+from tests.browser.deal_form import CATEGORY, choose_picture, create_brand, fill_in, said
 
 TITLE = "Cordless drill, 18 V"
 
@@ -34,8 +34,8 @@ def test_an_editor_publishes_a_deal_and_features_it_first_and_a_shopper_sees_it_
     page.goto("/cms/")
     sign_in_by_form(page, "eve")
     page.get_by_role("link", name="New deal").click()
-    fill_in(page, brand="Ochsenkopf", category=CATEGORY)
-    page.get_by_label("This is a new brand").check()
+    fill_in(page, category=CATEGORY)
+    create_brand(page, "Ochsenkopf")
     choose_picture(page, "A drill in its case")
     page.get_by_role("button", name="Publish now").click()
     expect(said(page, "The deal is published.")).to_be_visible()

@@ -28,7 +28,7 @@ def test_words_are_marked_and_what_a_document_pastes_keeps_its_looks(editor_wind
         )
 
     def press(name: str) -> None:
-        page.get_by_role("group", name="Formatting").get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("toolbar", name="Formatting").get_by_role("button", name=name, exact=True).click()
 
     area.fill("One\nTwo three")
     choose("Two")

@@ -15,7 +15,7 @@ from dealsite.pictures import renditions
 from dealsite.pictures.uploads import store_picture
 from dealsite.worker.loop import run_next
 from tests.browser.content import now_deal
-from tests.browser.deal_form import field, picture_bytes, said
+from tests.browser.deal_form import field, open_focal_point, picture_bytes, said
 from tests.browser.flaws import flaws
 
 GIVE = """([kind, data, name, type]) => {
@@ -59,11 +59,11 @@ def test_a_picture_is_sent_as_soon_as_it_is_dropped_or_pasted(editor_window, kin
     field(page, "Title").fill("Cordless drill")
     field(page, "Price").fill("a lot")
     field(page, "Text for the picture").fill("A drill in its case")
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_role("alert").first).to_be_visible()  # the price; the picture is not asked for again
     expect(crops(page)).to_have_count(3)
     field(page, "Price").fill("89.90")
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
     draft = drafts.get(page.url.rstrip("/").rpartition("/")[2])
     assert draft.content.picture is not None
@@ -138,7 +138,7 @@ def test_a_picture_that_cannot_be_sent_goes_along_with_the_form(editor_window, t
     expect(page.locator("#picture-error")).to_contain_text("could not be sent")
     troubles.found.clear()
     field(page, "Title").fill("Cordless drill")
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
     expect(crops(page)).to_have_count(3)
 
@@ -152,6 +152,7 @@ def test_the_focal_point_is_set_by_the_arrow_keys(editor_window):
     deal = with_picture()
     page: Page = editor_window()
     page.goto(f"/cms/deals/{deal.id}/")
+    open_focal_point(page)
     mark = page.get_by_role("button", name="Focal point")
     mark.focus()
     for key in ("ArrowLeft", "Shift+ArrowLeft", "ArrowDown"):
@@ -163,7 +164,7 @@ def test_the_focal_point_is_set_by_the_arrow_keys(editor_window):
     for _ in range(6):
         page.keyboard.press("Shift+ArrowLeft")
     expect(page.get_by_label("From the left, %")).to_have_value("0")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Publish changes").click()
     expect(said(page, "The deal is saved.")).to_be_visible()
     picture = deals.get(deal.id).content.picture
     assert picture is not None
@@ -178,6 +179,7 @@ def test_the_focal_point_is_set_by_clicking_and_dragging(editor_window):
     deal = with_picture()
     page: Page = editor_window()
     page.goto(f"/cms/deals/{deal.id}/")
+    open_focal_point(page)
     picture = page.locator("[data-focal-picture]")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
@@ -199,11 +201,12 @@ def test_without_script_the_focal_point_is_two_numbers_and_the_picture_goes_alon
     page.locator("input[type=file]").set_input_files(
         FilePayload(name="drill.png", mimeType="image/png", buffer=picture_bytes())
     )
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
     expect(page.get_by_role("button", name="Focal point")).to_have_count(0)
+    open_focal_point(page)
     page.get_by_label("From the left, %").fill("10")
-    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Save draft").click()
     expect(said(page, "The draft is saved.")).to_be_visible()
     assert crops(page).first.evaluate("image => getComputedStyle(image).objectPosition") == "10% 50%"
 
@@ -229,5 +232,6 @@ def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
 def test_a_form_with_a_picture_is_flawless(editor_window):
     page: Page = editor_window()
     page.goto(f"/cms/deals/{with_picture().id}/")
+    open_focal_point(page)
     expect(page.get_by_role("button", name="Focal point")).to_be_visible()
     assert flaws(page) == []

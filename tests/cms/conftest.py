@@ -16,6 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 from PIL import Image
 
 from cms.shared.undo import UndoAction, from_tags
@@ -133,6 +134,19 @@ def inputs(response: Any) -> dict[str, Any]:
         chosen = re.search(r'<option value="([^"]*)"[^>]*selected', options)
         sent[name] = unescape(chosen[1]) if chosen else ""
     return sent
+
+
+def taken_over(html: str) -> list[str]:
+    """Return what a page says that only somebody else changed: each field, and from what to what."""
+    found = re.search(r'<ul[^>]*aria-labelledby="taken-over">(.*?)</ul>', html, re.S)
+    lines = re.findall(r"<li[^>]*>(.*?)</li>", found[1], re.S) if found else []
+    return [" ".join(unescape(strip_tags(line)).split()) for line in lines]
+
+
+def mine_alone(html: str) -> str:
+    """Return which fields a page says that only its editor changed."""
+    found = re.search(r"Changed only by you, and kept:\s*<strong[^>]*>([^<]*)<", html)
+    return found[1] if found else ""
 
 
 def do(browser: Client, action: str, *things: Any, follow: Any = False, **data: Any) -> Any:

@@ -86,7 +86,7 @@ def test_any_name_finds_the_brand(editor, renamed, typed):
     found = lists.cms_list(DealFilter("all", "altname"), now=NOW).cards
     assert {card.title for card in found} == {"Lampe", "Neu"}
     names = reverse("cms_brand_names")
-    assert re.findall('value="([^"]+)"', editor.get(names, {"brand": typed[:4]}).text) == ["Neuname"]
+    assert re.findall('data-value="([^"]+)"', editor.get(names, {"brand": typed[:4]}).text) == ["Neuname"]
     listed = editor.get(reverse("cms_deals"), {"brand": typed})
     assert {row.card.title for row in listed.context["deals"]} == {"Lampe", "Neu"}
     assert "Neuname" in editor.get(reverse("cms_brands"), {"q": typed}).text

@@ -143,14 +143,18 @@ def test_scripts_run_no_texts_and_take_no_messages():
     assert found == {("static/cms/deals/preview.js", ".innerHTML")}
 
 
-def test_browsers_store_nothing_but_looks():
+def test_browsers_store_nothing_but_looks_and_what_an_editor_typed_while_the_site_was_away():
     stored = re.compile(r"(?:localStorage|sessionStorage)\.setItem\(([^,]+),|indexedDB|document\.cookie\s*=")
     found = {
         (path.name, match[1])
         for path in (ROOT / "static").rglob("*.js")
         for match in stored.finditer(path.read_text("utf-8"))
     }
-    assert found == {("preview.js", "`preview-${name}`"), ("theme.js", '"theme"')}
+    assert found == {
+        ("preview.js", "`preview-${name}`"),
+        ("theme.js", '"theme"'),
+        ("autosave.js", "KEY"),  # docs/decisions/0053-copy-in-the-browser.md
+    }
 
 
 def test_ruffs_rules_about_security_hold_in_the_whole_product():

@@ -16,12 +16,35 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
 from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.deals import DEAL
+from dealsite.data.entities.deals import DEAL, HERE
+from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.writes import Condition, Update, equals, missing
+
+BROKEN = 2  # failed checks of a link in a row
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCheck:
+    """What is known of a link that did not work: failed checks in a row, the first and last of them, and why.
+
+    `reason` is the status that the shop answered, or `name` where there is no site of that name. Or an editor finds
+    it fine until a time.
+    """
+
+    link: str
+    failures: int = 0
+    since: datetime | None = None
+    last: datetime | None = None
+    reason: str = ""
+    accepted_until: datetime | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        return self.failures >= BROKEN
 
 
 @dataclass(frozen=True)
@@ -31,7 +54,7 @@ class Deal:
     `announced`: an announcement of its own was written with it, under its id. `has_prices`: its prices are
     kept from its publication on; deals of before that was done have none until they get another one. `history`: under
     which id its versions are kept, where it is not its own: that which it had first. `likes` are known only where
-    they were read too (`get_visible`).
+    they were read too (`get_visible`, `get` with its likes). `link_check`: what is known of a link that does not work.
     """
 
     kind: ClassVar = "deal"
@@ -51,6 +74,7 @@ class Deal:
     has_prices: bool = False
     history: str = ""
     likes: int = 0
+    link_check: LinkCheck | None = None
 
     @property
     def history_id(self) -> str:
@@ -66,9 +90,9 @@ class Deal:
 
 
 @access_pattern("one deal with its offer", "1 batch get")
-def get(deal_id: str) -> Deal:
-    """Return a deal with its offer, or raise NotFound. 1 batch get, consistent."""
-    return _get(deal_id, keys.deal, keys.offer)
+def get(deal_id: str, *, likes: bool = False) -> Deal:
+    """Return a deal with its offer, and with its likes, or raise NotFound. 1 batch get, consistent."""
+    return _get(deal_id, keys.deal, keys.offer, *([keys.deal_counts] if likes else []))
 
 
 def _get(deal_id: str, *of_deal: Callable[[str], keys.Key]) -> Deal:
@@ -118,7 +142,16 @@ def deal_from_items(item: Item, offer: Item | None, counts: Item | None = None) 
     """Return the deal of its item; without its offer the stock is not known."""
     card = DealCard.from_item(item["card"])
     content = content_from_item(item, card, (offer or {}).get("stock"))
-    return _read_deal(item, content=content, card=card, likes=(counts or {}).get("likes", 0))
+    likes, check = (counts or {}).get("likes", 0), check_of(item)
+    return _read_deal(item, content=content, card=card, likes=likes, link_check=check)
 
 
-_read_deal = reader(DEAL.shape, Deal, "content", "card")
+def check_of(item: Item) -> LinkCheck | None:
+    """Return what a deal's item says of the link that shoppers see now; None where there is nothing to say."""
+    kept = item.get("link_check")
+    if not kept or kept["link"] != item.get("link") or item["card"].get("sold") == HERE:
+        return None
+    return from_item(LinkCheck, kept)
+
+
+_read_deal = reader(DEAL.shape, Deal, "content", "card", "link_check")

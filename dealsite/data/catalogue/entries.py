@@ -12,7 +12,6 @@ from dealsite.data.catalogue.deal.stock import with_offers
 from dealsite.data.catalogue.deals import Deal, deal_from_items
 from dealsite.data.catalogue.drafts import Draft, draft_from_item
 from dealsite.data.catalogue.featured import PAGES, FeaturedPage, from_item
-from dealsite.data.editing.links import LinkCheck, check_of
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import is_ulid
 
@@ -42,10 +41,9 @@ def refusals(entry: Entry, content: DealContent) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class AttentionData:
-    """Those of some deals and drafts that exist, by id, what is known of the deals' links, and the featured lists."""
+    """Those of some deals and drafts that exist, by id, and the featured lists."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
-    checks: dict[str, LinkCheck] = field(default_factory=dict)
     pages: list[FeaturedPage] = field(default_factory=list)
 
     def over(self, now: datetime) -> Iterator[tuple[FeaturedPage, DealCard]]:
@@ -72,6 +70,4 @@ def look(kinds: Mapping[str, str], *, pages: bool = False) -> AttentionData:
             entry = deal_from_items(item, None) if kind == Deal.kind else draft_from_item(item)
             if not became(entry):
                 data.entries[id_] = entry
-            if check := check_of(item):
-                data.checks[id_] = check
     return data

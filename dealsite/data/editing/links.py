@@ -4,22 +4,20 @@ A deal whose link works has nothing of it. A link counts as broken once two chec
 it, hours apart; what was found belongs to the link that was checked, so another link begins anew.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import lists
+from dealsite.data.catalogue.deals import BROKEN, LinkCheck, check_of
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.deals import HERE
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.payloads import from_item
 from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
@@ -27,7 +25,6 @@ from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.writes import Condition, Path, Put, Update, Write, differs, either, equals, missing
 
 CHECK_LINKS, CHECK_LINK = "check_links", "check_link"  # kinds of jobs: a round over all deals, and one deal
-BROKEN = 2  # failed checks in a row
 APART = timedelta(hours=6)  # from a failed check to the one that confirms it
 ACCEPTED = timedelta(days=30)  # how long an editor's word holds that a link is fine
 PAGE_SIZE = 24
@@ -46,40 +43,12 @@ class LinkPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkCheck:
-    """What is known of a link that did not work: failed checks in a row, the first and last of them, and why.
-
-    `reason` is the status that the shop answered, or `name` where there is no site of that name. Or an editor finds
-    it fine until a time.
-    """
-
-    link: str
-    failures: int = 0
-    since: datetime | None = None
-    last: datetime | None = None
-    reason: str = ""
-    accepted_until: datetime | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        return self.failures >= BROKEN
-
-
-@dataclass(frozen=True, slots=True)
 class DealLink:
     """A deal's link, and what is known of it."""
 
     deal_id: str
     link: str
     check: LinkCheck | None
-
-
-def check_of(item: Mapping[str, Any]) -> LinkCheck | None:
-    """Return what a deal's item says of the link that shoppers see now; None where there is nothing to say."""
-    kept = item.get("link_check")
-    if not kept or kept["link"] != item.get("link") or item["card"].get("sold") == HERE:
-        return None
-    return from_item(LinkCheck, kept)
 
 
 @access_pattern("a deal's link and what is known of it", "1 get")

@@ -1,9 +1,12 @@
-/* Saves a form by itself a moment after its last change; where that is turned off or fails, warns before it is left. */
+/* Saves a form by itself a moment after its last change. While the site cannot be reached, what is typed is kept in this
+   browser, and offered when the form is opened again; where that fails or saving is off, warns before it is left. */
 (() => {
   const form = document.querySelector("[data-autosave]");
   if (!form) return;
-  const status = document.querySelector("[data-autosave-status]");
-  const toggle = document.querySelector("[data-autosave-switch]");
+  const place = document.querySelector("[data-autosave-place]");
+  const status = place.querySelector("[data-autosave-status]");
+  const toggle = place.querySelector("[data-autosave-switch]");
+  const offer = document.querySelector("[data-kept-copy]");
   const field = (name) => form.elements.namedItem(name);
   const AFTER = 3000; // milliseconds without a change
   const AFTER_LEAVING = 400; // a field
@@ -11,8 +14,11 @@
   const LONGEST_PAUSE = 60_000;
   const PATIENCE = 15_000;
   const MOST_WHILE_LEAVING = 60_000; // bytes: browsers send no more than 64 KiB of a page that goes
+  const KEY = place.dataset.copy;
+  const [, user, , id] = KEY.split(":");
   // What is no part of what is saved by itself.
   const OTHERS = ["csrfmiddlewaretoken", "version", "changes", "against", "seen", "autosaves", "autosave", "picture_file", "announce", "publish_at"];
+  const BASE = ["version", "changes", "seen", "autosaves"]; // what was stored where one began to type
 
   const typed = () => {
     const data = new FormData(form);
@@ -25,21 +31,106 @@
   let pause = FIRST_PAUSE;
   let sending = false;
   let failed = false; // what was typed last is not stored, and will not be before something changes
+  let away = false; // the site does not answer, or the session has ended
   let stopped = form.dataset.autosave === "";
   let leaving = false;
 
   const isOn = () => toggle.checked && !stopped;
   const isChanged = () => typed() !== stored;
 
-  const say = (text, alarming = false) => {
-    status.classList.toggle("text-error", alarming);
-    status.classList.toggle("text-muted", !alarming);
-    if (status.textContent !== text) status.textContent = text;
+  const say = (text, state = "") => {
+    place.dataset.state = state;
+    if (status.textContent === text) return;
+    place.querySelector("[data-autosave-whole]").textContent = place.querySelector("summary").title = text;
+    status.textContent = text;
   };
 
   const stop = (text) => {
     stopped = failed = true;
-    say(text, true);
+    say(text, "failed");
+  };
+
+  // ---- the copy in this browser ----
+  const inStorage = (act) => {
+    try { return act(); } catch { return null; } // it may be forbidden, or full
+  };
+  const read = (key) => inStorage(() => JSON.parse(localStorage.getItem(key)));
+  const forget = (key = KEY) => inStorage(() => localStorage.removeItem(key));
+  const textOf = (copy) => new URLSearchParams(copy.fields).toString();
+  const isKept = () => textOf(read(KEY) ?? {}) === typed();
+  const isNewerThan = ({ base }) => ["version", "changes"].some((name) => Number(field(name).value) > Number(base[name]));
+
+  const keep = (more) => inStorage(() => {
+    const fields = Object.fromEntries(new URLSearchParams(typed()));
+    const base = Object.fromEntries(BASE.map((name) => [name, field(name).value]));
+    const copy = { at: new Date().toISOString(), base, fields, ...more };
+    localStorage.setItem(KEY, JSON.stringify(copy));
+    return true;
+  });
+
+  const inWords = (when, day) => {
+    const { lang } = document.documentElement;
+    const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: place.dataset.zone };
+    return when.toLocaleString(lang === "en" ? "en-GB" : lang, { ...clock, ...day });
+  };
+
+  const keepHere = () => {
+    if (isKept() || keep()) say(place.dataset.kept.replace("{}", inWords(new Date(read(KEY).at))), "kept");
+    else say(place.dataset.away, "failed");
+  };
+
+  // A new draft has another id on each page, so what was kept of one that the site never got is offered on the next.
+  const findCopy = async () => {
+    const drafts = `kept:${user}:draft:`;
+    const address = form.getAttribute("action");
+    if (!KEY.startsWith(drafts) || field("version").value !== "0") return KEY;
+    const isNew = (key) => key.startsWith(drafts) && read(key).base.version === "0";
+    const keys = (inStorage(() => Object.keys(localStorage)) ?? []).filter(isNew);
+    for (const key of keys.sort().reverse()) {
+      const answer = await fetch(address.replace(id, key.slice(drafts.length)), { method: "HEAD" }).catch(() => null);
+      if (answer?.status === 404) return key;
+      if (answer?.redirected) forget(key); // it was published
+    }
+    return KEY;
+  };
+
+  // With what it stood on, so that what others changed since is found as ever.
+  const fillIn = ({ base, fields }) => {
+    for (const name of BASE) field(name).value = base[name];
+    const filled = [...form.elements].filter((element) => {
+      const { name, value, checked } = element;
+      if (!element.matches("input:not([type=file]), select, textarea") || OTHERS.includes(name)) return false;
+      if (element.matches("[type=checkbox], [type=radio]")) element.checked = fields[name] === value;
+      else element.value = fields[name] ?? value;
+      return element.value !== value || element.checked !== checked;
+    });
+    for (const element of filled) element.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+
+  const showOffer = async () => {
+    const key = "unsaved" in form.dataset ? null : await findCopy();
+    const copy = key && read(key);
+    if (!copy) return;
+    const wasSaved = copy.sent && isNewerThan(copy) && place.dataset.by === user;
+    if (wasSaved || textOf(copy) === typed()) {
+      forget(key);
+      return;
+    }
+    const text = offer.querySelector("[role=status]");
+    const day = { day: "numeric", month: "short" };
+    offer.hidden = false;
+    text.textContent = text.dataset.kept.replace("{}", inWords(new Date(copy.at), day));
+    if (isNewerThan(copy)) text.append(" ", text.dataset.newer);
+    offer.addEventListener("click", ({ target }) => {
+      const button = target.closest("button");
+      if (!button) return;
+      forget(key);
+      offer.hidden = true;
+      field("title").focus();
+      if (!("keptBack" in button.dataset)) return;
+      fillIn(copy);
+      keep();
+    });
   };
 
   // The site knows by it what this page saved, even where its answer is lost.
@@ -65,9 +156,16 @@
     if (isOn()) timer = setTimeout(save, wait);
   };
 
+  const end = () => {
+    away = true;
+    keep();
+    stop(place.dataset.ended);
+  };
+
   const again = () => {
-    failed = true;
-    say(status.dataset.away, true);
+    if (leaving) return; // which gives up what is being sent
+    failed = away = true;
+    keepHere();
     soon(pause);
     pause = Math.min(pause * 2, LONGEST_PAUSE);
   };
@@ -75,18 +173,20 @@
   const note = async (answer, body) => {
     const { text, fields } = await answer.json();
     failed = !answer.ok;
+    away = false;
     pause = FIRST_PAUSE;
     if (answer.status === 409) {
       stop(text);
       return;
     }
-    say(text, failed);
+    say(text || place.dataset.on, failed ? "failed" : text && "saved");
     if (failed) return;
     stored = body;
+    if (offer.hidden) forget(); // an earlier copy stays until one has chosen
     if (!fields) return;
     field("autosaves").value = "";
     for (const [name, value] of Object.entries(fields)) field(name).value = value;
-    if (status.dataset.address) history.replaceState(history.state, "", status.dataset.address);
+    if (place.dataset.address) history.replaceState(history.state, "", place.dataset.address);
   };
 
   async function save() {
@@ -96,9 +196,9 @@
     sending = true;
     try {
       const answer = await request({ signal: AbortSignal.timeout(PATIENCE) });
-      if (answer.status === 401) stop(status.dataset.ended);
+      if (answer.status === 401) end();
       else if (answer.status >= 500 || answer.status === 429) again();
-      else if (!(answer.headers.get("Content-Type") ?? "").includes("json")) stop(status.dataset.refused);
+      else if (!(answer.headers.get("Content-Type") ?? "").includes("json")) stop(place.dataset.refused);
       else await note(answer, body);
     } catch {
       again();
@@ -108,26 +208,34 @@
     if (!failed && isChanged()) soon();
   }
 
-  form.addEventListener("input", (event) => { if (event.target !== toggle) soon(); });
+  form.addEventListener("input", (event) => {
+    if (event.target === toggle) return;
+    soon();
+    if (stopped && away) keep();
+    else if (isOn() && (away || !navigator.onLine)) keepHere();
+  });
   form.addEventListener("change", (event) => { if (event.target !== toggle) soon(AFTER_LEAVING); });
   toggle.addEventListener("change", () => {
-    say("");
+    say(toggle.checked ? place.dataset.on : place.dataset.off);
     if (toggle.checked) soon(AFTER_LEAVING);
     else clearTimeout(timer);
   });
+  window.addEventListener("online", () => soon(0));
   form.addEventListener("submit", (event) => {
-    if (event.submitter?.formTarget !== "_blank") leaving = true;
+    if (event.submitter?.formTarget === "_blank") return;
+    leaving = true;
+    if ((offer.hidden && read(KEY)) || !navigator.onLine) keep({ sent: true });
   });
   window.addEventListener("pageshow", () => { leaving = false; });
   window.addEventListener("beforeunload", (event) => {
     if (leaving || !isChanged()) return;
-    if (isOn() && !failed && !sending && typed().length < MOST_WHILE_LEAVING) {
+    if (isOn() && !failed && !sending && navigator.onLine && typed().length < MOST_WHILE_LEAVING) {
       addToken();
       request({ keepalive: true }).catch(() => {});
-    } else {
+    } else if (!isKept()) {
       event.preventDefault();
     }
   });
 
-  if (form.dataset.autosave !== "") toggle.closest("[data-autosave-label]").hidden = false;
+  showOffer();
 })();

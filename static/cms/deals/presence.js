@@ -4,9 +4,9 @@
   if (!form) return;
   let stays = false;
 
-  // Saving leads back to the form, but for "Save and next": who saves has not left.
+  // Saving leads back to the form, unless to the next or a new one: who saves has not left.
   document.addEventListener("submit", (event) => {
-    if (event.target.id === "edit-form" && !event.defaultPrevented && !event.submitter?.value.endsWith("-next")) stays = true;
+    if (event.target.id === "edit-form" && !event.defaultPrevented && !event.submitter?.value.includes("-")) stays = true;
   });
   window.addEventListener("pagehide", () => {
     if (!stays) navigator.sendBeacon(form.dataset.leave, new FormData(form));

@@ -9,7 +9,9 @@
   const note = panel.querySelector("[data-preview-note]");
   const widths = [...panel.querySelectorAll("[data-preview-width]")];
   const dark = panel.querySelector("[data-preview-dark]");
-  const wide = window.matchMedia("(min-width: 1100px)");
+  const settings = document.querySelector(".preview-switch [data-preview-close]");
+  const beside = window.matchMedia("(min-width: 1536px)"); // a column of its own
+  const wide = window.matchMedia("(min-width: 1024px)"); // in the place of the settings
   const AFTER = 400; // milliseconds without a change
   const AGAIN = 5000;
 
@@ -117,8 +119,8 @@
   const arrange = (open) => {
     cover(open && !wide.matches);
     panel.hidden = !open;
-    opener.setAttribute("aria-expanded", String(open));
-    panel.parentElement.classList.toggle("edit-beside", open && wide.matches);
+    opener.setAttribute("aria-pressed", String(open));
+    settings.setAttribute("aria-pressed", String(!open));
     if (!open) return;
     load();
     fit();
@@ -126,7 +128,7 @@
   };
 
   const close = () => {
-    if (wide.matches) remember("closed", "yes");
+    if (wide.matches) remember("open", "no");
     arrange(false);
     opener.focus();
   };
@@ -137,10 +139,10 @@
   opener.addEventListener("click", (event) => {
     event.preventDefault();
     if (!panel.hidden) {
-      close();
+      if (!beside.matches) close();
       return;
     }
-    if (wide.matches) remember("closed", "no");
+    if (wide.matches) remember("open", "yes");
     arrange(true);
     if (!wide.matches) panel.querySelector("[data-preview-close]").focus();
   });
@@ -162,7 +164,9 @@
   });
   document.addEventListener("click", () => setTimeout(light)); // the page's own theme may have changed
   new ResizeObserver(fit).observe(stage);
-  const begin = () => arrange(wide.matches && remembered("closed") !== "yes");
-  wide.addEventListener("change", begin);
+  const begin = () => arrange(beside.matches || (wide.matches && remembered("open") === "yes"));
+  for (const query of [wide, beside]) query.addEventListener("change", begin);
+  settings.hidden = false;
+  settings.addEventListener("click", () => { if (!panel.hidden) close(); });
   begin();
 })();

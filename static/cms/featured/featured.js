@@ -112,7 +112,7 @@
 
   // Enter in a field does what the button beside it does.
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !event.target.closest?.(`#${PART}`)) return;
+    if (event.key !== "Enter" || event.defaultPrevented || !event.target.closest?.(`#${PART}`)) return;
     if (event.target.dataset.enter) {
       event.preventDefault();
       document.getElementById(event.target.dataset.enter).click();

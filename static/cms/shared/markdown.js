@@ -84,6 +84,18 @@
     TOOLS[button.dataset.markdownTool](document.getElementById(button.closest("[data-markdown-tools]").dataset.markdownTools));
   });
 
+  // The buttons are one tab stop; arrow keys move among them.
+  document.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const button = step && event.target.closest("[data-markdown-tool]");
+    if (!button) return;
+    const all = [...button.parentElement.children];
+    const next = all[(all.indexOf(button) + step + all.length) % all.length];
+    button.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+
   document.addEventListener("keydown", (event) => {
     const tool = TOOLS[KEYS[event.key.toLowerCase()]];
     if (!tool || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || !event.target.matches("textarea[data-markdown]")) return;

@@ -1,4 +1,5 @@
-/* Keys that do things: what has data-shortcut="n", "g d", "mod+s" or "alt+PageUp" is clicked, or focused if it is typed into.
+/* Keys that do things: what has data-shortcut="n", "g d", "mod+s" or "alt+PageUp" is clicked, or focused if it is typed into;
+data-shortcut-typing holds a second one, for where one types.
 
 "mod" is Ctrl or Cmd. Single keys do nothing while one types, nor when they are turned off (data-shortcuts="off"). */
 (() => {
@@ -9,7 +10,7 @@
   let at = 0;
 
   const isShown = (element) => element.getClientRects().length > 0 || element.closest("nav, .sr-only, [data-shortcut-menu]");
-  const find = (keys) => [...document.querySelectorAll(`[data-shortcut="${CSS.escape(keys)}"]`)].find(isShown);
+  const find = (keys) => [...document.querySelectorAll(`:is([data-shortcut="${CSS.escape(keys)}"], [data-shortcut-typing="${CSS.escape(keys)}"])`)].find(isShown);
   const isTyping = (element) =>
     element.isContentEditable || (element.matches("input, textarea, select") && !element.matches("[type=checkbox], [type=radio], [type=button], [type=submit]"));
 
@@ -40,7 +41,7 @@
       for (const key of element.dataset.shortcut.split(/[ +]/)) {
         const cap = document.createElement("kbd");
         cap.className = "kbd";
-        cap.textContent = key === "mod" ? "Ctrl" : key;
+        cap.textContent = { mod: "Ctrl", shift: "Shift", enter: "Enter" }[key] ?? key;
         keys.append(cap, " ");
       }
       row.append(name, keys);
@@ -53,14 +54,14 @@
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     if ((event.ctrlKey || event.metaKey) && !event.altKey) {
-      const element = find(`mod+${event.key.toLowerCase()}`);
+      const element = find(`mod+${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`);
       if (element && !(event.key === "z" && isTyping(event.target))) {
         event.preventDefault();
         element.click();
       }
       return;
     }
-    if (event.altKey && event.key.length > 1) {
+    if (event.altKey) {
       const element = find(`alt+${event.key}`);
       if (element) {
         event.preventDefault();
@@ -68,7 +69,7 @@
       }
       return;
     }
-    if (!on || event.altKey || event.key.length !== 1 || isTyping(event.target)) return;
+    if (!on || event.key.length !== 1 || isTyping(event.target)) return;
     const keys = before && Date.now() - at < PAUSE ? `${before} ${event.key}` : event.key;
     before = keys === "g" ? "g" : "";
     at = Date.now();

@@ -31,7 +31,7 @@ def test_a_new_draft_is_stored_and_the_form_goes_on_from_there(editor, calls):
     stored = drafts.get(draft_id)
     assert (answer.status_code, answer.json()["text"], answer.json()["fields"]["version"]) == (
         200,
-        "Saved 12:00",
+        "Draft saved 12:00",
         1,
     )
     assert (stored.content.title, stored.last_edit, stored.updated_by) == (
@@ -49,7 +49,9 @@ def test_a_new_draft_is_stored_and_the_form_goes_on_from_there(editor, calls):
 
 def test_the_time_is_that_of_the_editors_zone(sign_in):
     berliner = sign_in("editor", zone="Europe/Berlin")
-    assert autosave(berliner, make_id(NOW), {"title": "x", "version": "0"}).json()["text"] == "Saved 13:00"
+    assert (
+        autosave(berliner, make_id(NOW), {"title": "x", "version": "0"}).json()["text"] == "Draft saved 13:00"
+    )
 
 
 def test_what_did_not_change_is_not_written(editor, calls):

@@ -10,7 +10,7 @@ from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import presence
 from tests.builders import EDITOR, NOW, make_brand, make_deal, make_draft, make_id
-from tests.cms.conftest import HTMX, inputs
+from tests.cms.conftest import HTMX, inputs, mine_alone, taken_over
 
 
 def send_heartbeat(browser, thing_id, kind="deal", version=1, **more):
@@ -165,7 +165,10 @@ def test_comparing_works_with_what_is_half_written(editor):
     save(deal_id, title="Theirs")
     response = editor.post(address, form | {"action": "compare"})
     assert response.status_code == 409
-    assert inputs(response)["price"] == "seventy"
+    assert (inputs(response)["price"], inputs(response)["title"]) == ("seventy", "Theirs")
+    html = response.content.decode()
+    assert (taken_over(html), mine_alone(html)) == (["Title Mechanical keyboard → Theirs"], "Price")
+    assert "choice_" not in html
 
 
 def test_comparing_where_nothing_is_newer_saves_nothing(editor):

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from dealsite.data.catalogue import brands
 from dealsite.data.table import errors
-from tests.builders import NOW, make_brand, make_deal
+from tests.builders import NOW, make_brand, make_deal, make_id
 from tests.cms.conftest import HTMX, inputs, picture_file
 
 LIST = reverse("cms_brands")
@@ -128,8 +128,41 @@ def test_a_brand_that_does_not_exist_is_404(editor, slug):
     assert editor.get(f"/cms/brands/{slug}/").status_code == 404
 
 
+OFFERED = {
+    "": ["Casanova", "Nordlicht", "Nova", "Vela"],
+    "n": ["Nordlicht", "Nova", "Casanova"],
+    "no": ["Nordlicht", "Nova", "Casanova"],
+    "Nova": ["Nova", "Casanova"],
+    "nordlihct": ["Nordlicht near"],
+    "Nordlich": ["Nordlicht near"],
+    "zebra": [],
+}
+
+
+def offered(editor, typed, **more):
+    """Return what a field for a brand offers, as it reads."""
+    response = editor.get(reverse("cms_brand_names"), {"brand": typed, **more})
+    rows = re.findall(r'<div role="option"[^>]*>(.*?)</div>', response.text, re.DOTALL)
+    return [" ".join(re.sub("<[^>]*>", "", row).split()) for row in rows]
+
+
 def test_names_are_offered_as_one_types(editor, calls):
     make_brand("Nova"), make_brand("Casanova"), make_brand("Vela")
-    response = editor.get(reverse("cms_brand_names"), {"brand": "nov"})
-    assert re.findall(r'value="([^"]+)"', response.content.decode()) == ["Nova", "Casanova"]
-    assert calls(lambda: editor.get(reverse("cms_brand_names"), {"brand": "n"})) == []
+    for typed, found in OFFERED.items():
+        assert offered(editor, typed) == found, typed
+    assert offered(editor, "Vella", create="on") == ["Vela near", "Create “Vella”"]
+    assert offered(editor, "Zebra", create="on") == ["Create “Zebra”"]
+    for typed in ("VELA", "", "!!!"):
+        assert "Create" not in " ".join(offered(editor, typed, create="on")), typed
+    assert calls(lambda: offered(editor, "vella", create="on")) == ["Query"]
+
+
+def test_an_unknown_brand_is_refused_with_those_that_may_be_meant(editor):
+    make_brand("Tonrausch"), make_brand("Tonrasch")
+    answers = {
+        "Tonruasch": "Did you mean “Tonrasch” or “Tonrausch”? Choose one, or create it.",
+        "Zebra": "There is no brand “Zebra”. Choose another, or create it.",
+    }
+    for typed, said in answers.items():
+        post = {"title": "x", "brand": typed, "action": "publish", "version": "0"}
+        assert said in editor.post(reverse("cms_draft", args=[make_id(NOW)]), post).text

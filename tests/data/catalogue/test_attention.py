@@ -7,6 +7,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import drafts, entries, featured
 from dealsite.data.catalogue.deal import editing, publishing
+from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import links
 from tests.builders import (
@@ -37,7 +38,10 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
     )
     assert set(looked.entries) == {deal.id, draft.id}
     assert looked.entries[draft.id] == draft
-    assert looked.checks[deal.id].failures == 1
+    found_deal = looked.entries[deal.id]
+    assert isinstance(found_deal, Deal)
+    assert found_deal.link_check
+    assert found_deal.link_check.failures == 1
     assert [one.id for one in looked.pages] == list(PAGES)
     assert looked.pages[0].ids == [deal.id]
     assert [one.ids for one in looked.pages[1:]] == [[]] * (len(PAGES) - 1)
