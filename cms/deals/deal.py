@@ -38,14 +38,6 @@ from dealsite.data.editing import bulk_progress, pending_edits
 from dealsite.data.table.parallel import together
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
-# Where what needs an editor is put right in the form.
-FIELD_OF_TOPIC = {
-    "links": "link",
-    "links-aside": "link",
-    "sold-out": "stock",
-    "alt-texts": "picture_alt",
-    "pictures": "picture_file",
-}
 ACTIVITY_SHOWN = timedelta(days=29)  # before today
 
 
@@ -181,9 +173,7 @@ def entry_page(
     page["state"] = "draft"
     if isinstance(entry, Deal):
         page["state"] = state = entry.card.state(timezone.now())
-        page["problems"] = [
-            (topic.title, FIELD_OF_TOPIC.get(topic.name)) for topic in topics_of(entry, state)
-        ]
+        page["problems"] = topics_of(entry, state)
         featured = [(name, title, name in entry.featured_on) for name, title in page_names().items()]
         page["featured_on"] = [(name, title) for name, title, is_on in featured if is_on]
         page["not_featured_on"] = [(name, title) for name, title, is_on in featured if not is_on]

@@ -71,7 +71,8 @@ class Topic:
     """One thing that needs looking after: what it is called, and what to read while there is none.
 
     `asks` is what search is asked, None for what is known without it: the featured lists. `button` leads to its list,
-    or where all of it can be done at once, to that change: `bulk` is what to ask for.
+    or where all of it can be done at once, to that change: `bulk` is what to ask for. It is put right
+    in the `field` of a deal's form.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Topic:
     sort: str = "newest"
     button: Promise = _("Look")
     bulk: str = ""
+    field: str = ""
 
     def question(self, now: datetime) -> Question | None:
         """Return what to ask now: what is scheduled, until the last moment of today in the editor's zone."""
@@ -128,6 +130,7 @@ TOPICS = {
             _("No broken link is known."),
             "unlink",
             _editors(kind="either", lacks=LINK),
+            field="link",
         ),
         Topic(
             "sold-out",
@@ -138,6 +141,7 @@ TOPICS = {
             _editors(state="live", lacks=STOCK),
             button=_("End all"),
             bulk="state=live&lacks=stock&all=1&action=expire",
+            field="stock",
         ),
         Topic(
             "links-aside",
@@ -146,6 +150,7 @@ TOPICS = {
             _("Nothing that is sold here has a link."),
             "external-link",
             _editors(kind="either", lacks=USE),
+            field="link",
         ),
         Topic(
             "drafts",
@@ -167,6 +172,7 @@ TOPICS = {
             "eye",
             _editors(kind="either", lacks=ALT),
             button=_("Write them"),
+            field="picture_alt",
         ),
         Topic(
             "pictures",
@@ -176,6 +182,7 @@ TOPICS = {
             "image",
             _editors(kind="either", lacks=PICTURE),
             button=_("Add them"),
+            field="picture_file",
         ),
         Topic(
             "today",

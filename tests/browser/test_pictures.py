@@ -46,7 +46,7 @@ def give(page: Page, kind: str, data: bytes | None = None, name: str = "drill.pn
 
 
 def crops(page: Page):
-    return page.locator(".crop img")
+    return page.locator("figure .crop img")
 
 
 @pytest.mark.parametrize("kind", ["drop", pytest.param("paste", marks=pytest.mark.sample(quick=0, whole=3))])

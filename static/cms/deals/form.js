@@ -27,7 +27,8 @@
   const ends = form.querySelector("[data-ends]");
   ends.hidden = false;
   ends.addEventListener("click", (event) => {
-    const { later } = event.target.closest("button").dataset;
+    const { later } = event.target.dataset;
+    if (later === undefined) return; // beside the buttons
     const end = field("expires_at");
     // Days by the clock: what the field holds has no time zone.
     const from = Date.parse(`${end.value || ends.dataset.now}Z`);
