@@ -16,7 +16,7 @@ from cms.deals import (
 )
 from cms.featured import featured
 from cms.home import home, numbers, overview, palette
-from cms.imports import imports, upload
+from cms.imports import imports
 from cms.jobs import exports, jobs
 from cms.lists import (
     attention,
@@ -96,13 +96,14 @@ urlpatterns = [
     path("brands/<str:slug>/merge/undo/", brand_merges.undo_merge, name="cms_undo_merge"),
     path("categories/", taxonomy.category_list, name="cms_categories"),
     path("categories/<str:slug>/", taxonomy.category, name="cms_category"),
-    path("featured/", featured.featured_pages, name="cms_featured"),
+    path("featured/", featured.featured_page, name="cms_featured"),
+    path("featured/plans/", featured.plan_list, name="cms_featured_plans"),
     path("featured/plans/<str:plan_id>/cancel/", featured.cancel_plan, name="cms_cancel_plan"),
     path("featured/<str:page_id>/", featured.featured_page, name="cms_featured_page"),
+    path("featured/<str:page_id>/preview/", featured.preview_page, name="cms_preview_featured"),
     path("messages/", messages.message_list, name="cms_messages"),
     path("messages/new/", messages.new_message, name="cms_new_message"),
     path("imports/", imports.import_list, name="cms_imports"),
-    path("imports/paste/", upload.paste_rows, name="cms_paste_rows"),
     path("imports/<str:import_id>/", imports.deal_import, name="cms_import"),
     path("imports/<str:import_id>/<str:part>/", imports.import_file, name="cms_import_file"),
     path("jobs/", jobs.job_list, name="cms_jobs"),

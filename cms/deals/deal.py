@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from cms.deals.link_reading import read_link
 from cms.deals.pending_edits import (
     active,
     address_of,
@@ -86,6 +87,8 @@ def _change(request: EditorRequest, form: DealForm, deal_id: str, show: Show) ->
     is_valid = form.is_valid()
     if action == "compare":  # to what another has saved meanwhile; nothing is saved
         return show(status=form.compare(typed(stored), stored.version))
+    if action == "read":
+        return show(status=read_link(request, form))
     if not is_valid:
         return show(status=422)
     overtaken = kept and (form.opens_changes or action == "keep") and not stands_on(form, kept)

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from cms.deals.deal import action_of, entry_page
+from cms.deals.link_reading import read_link
 from cms.deals.preview import holds_a_frame
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import undo
@@ -93,6 +94,8 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str, show: Show) -
     is_valid = form.is_valid()
     if stored and action == "compare":  # to what another has saved meanwhile; nothing is saved
         return show(status=form.compare(typed(stored), stored.version))
+    if action == "read":
+        return show(status=read_link(request, form))
     if not is_valid:
         return show(status=422)
     if stored and stored.last_edit in form.autosaves:  # what others saved before was seen then

@@ -65,8 +65,13 @@ def preview_deal(request: EditorRequest) -> HttpResponse:
     brand = form.cleaned_data.get("brand", "")
     content, deal_id = form.content(slugify(brand)), request.GET.get("deal", "")
     context = preview_context(content, brand, deal_id, timezone.now())
-    template = "cms/deals/_previewed.html" if request.htmx else "cms/deals/previewed.html"
-    return render(request, template, context)
+    return previewed(request, "cms/deals/_previewed.html", context)
+
+
+def previewed(request: EditorRequest, part: str, context: dict[str, Any]) -> HttpResponse:
+    """What a form is about as shoppers will see it: for the panel beside the form, or without script as a page."""
+    template = part if request.htmx else "cms/shared/previewed.html"
+    return render(request, template, context | {"part": part})
 
 
 @open_while("read-only")

@@ -13,41 +13,50 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from cms.deals.preview import holds_a_frame, previewed
 from cms.featured.arrangement import Arrangement
-from cms.featured.featured_page import PlanForm, check_page, plan_of, show
-from cms.lists.deal_list import id_in
+from cms.featured.featured_page import PlanForm, check_page, plan_of, show, tabs, with_faults
 from cms.shared import undo
 from cms.shared.fields import typed_time, version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
-from dealsite.data.catalogue import featured, featured_plans
+from dealsite.data.catalogue import entries, featured, featured_plans, lists
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.display_names import page_names
-from dealsite.data.catalogue.featured import MAX_CARDS, FeaturedPage
+from dealsite.data.catalogue.featured import FeaturedPage, shown_of
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.bulk_progress import DoneAlone
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_id
+from dealsite.data.table.parallel import together
+from dealsite.text.digits import number_in
+from dealsite.web.pages import open_while
 from dealsite.worker.list_export import exported
 
 Found = dict[str, Deal]
 
 
-@editor_page("1 query")
+@editor_page("1 batch get + 1 query")
 @exported(
     gettext_lazy("Planned lists"),
     "id, page, @shown_from=at, state, deals=deals.title, planned_by=by, @changed_at=updated_at, why, left_out",
     lambda query, now: featured_plans.newest(),
 )
-def featured_pages(request: EditorRequest) -> HttpResponse:
-    """The pages that feature deals, and what is planned for them."""
-    page = {"pages": page_names(), "most": MAX_CARDS, "plans": featured_plans.newest()}
-    return render(request, "cms/featured/featured.html", page)
+def plan_list(request: EditorRequest) -> HttpResponse:
+    """What is planned for all pages, and what became of the last plans."""
+    plans, data = together(featured_plans.newest, partial(entries.look, {}, pages=True))
+    context = {
+        "plans": with_faults(plans),
+        "tabs": tabs("", data.pages, timezone.now()),
+        "trail": [(reverse("cms_featured"), _("Featured")), ("", _("Planned lists"))],
+    }
+    return render(request, "cms/featured/plans.html", context)
 
 
-@editor_form("1 batch get + 3 queries")
-def featured_page(request: EditorRequest, page_id: str) -> HttpResponse:
+@editor_form("2 batch gets + 1 query")
+@holds_a_frame
+def featured_page(request: EditorRequest, page_id: str = FRONT) -> HttpResponse:
     """The featured list of one page; POST changes the list in the form, saves it or plans it."""
     check_page(page_id)
     if request.method == "POST":
@@ -74,18 +83,16 @@ def arrange(request: EditorRequest, page_id: str) -> HttpResponse:
     """Carry out a button; whatever fails, the list as the editor left it comes back."""
     work = Arrangement.posted(request.POST)
     action, _colon, deal_id = request.POST.get("do", "").partition(":")
+    deal_id, _colon, place = deal_id.partition(":")
     seen = version_in(request.POST.get("version", ""))
     if action in ("up", "down"):
         work.move(deal_id, -1 if action == "up" else 1)
     elif action == "remove":
         work.remove(deal_id)
+    elif action == "replace":
+        work.replace(deal_id)
     elif action == "add":
-        work.add(deal_id)
-    elif action == "find" or (action == "order" and request.POST.get("pasted")):
-        # Without script, Enter in its field presses the form's first button.
-        pasted = id_in(request.POST.get("pasted", "")[:2000])
-        work.add(pasted)
-        work.said = work.said or _("This is no id or link of a deal.")
+        work.add(deal_id, number_in(place, most=3))
     plan = None
     try:
         plan = _plan_of(request, page_id)
@@ -176,10 +183,35 @@ def _plan(
     return redirect("cms_featured_page", page.id)
 
 
+@open_while("read-only")
+@editor_action
+def preview_page(request: EditorRequest, page_id: str) -> HttpResponse:
+    """The page as shoppers will see it with the list of the form: now, or at the time of a plan.
+
+    1 batch get, 1 get for another plan than the form's, and what the page itself costs.
+    """
+    check_page(page_id)
+    ids, at = Arrangement.posted(request.POST).ids, timezone.now()
+    if plan_id := request.POST.get("previewed", ""):
+        plan = plan_of(page_id, plan_id)
+        at = max(at, plan.at)
+        if plan_id != request.POST.get("plan", ""):
+            ids = plan.ids
+    page, found = featured.load(page_id, ids)
+    shown = shown_of([found[one].card for one in ids if one in found], at)
+    further: list[DealCard] = []
+    if page_id == FRONT:
+        further = lists.front_page(now=at, live_only=True)[1].cards
+    elif page_id != EDITORS_CHOICE:
+        further = lists.category_page(page_id, now=at, live_only=True)[2].cards
+    context = {"page": page, "featured": shown, "further": further, "now": at}
+    return previewed(request, "cms/featured/_previewed.html", context)
+
+
 @editor_action
 def cancel_plan(request: EditorRequest, plan_id: str) -> HttpResponse:
     """Give up a planned list; it can be planned again from where it is shown."""
     plan = featured_plans.cancel(featured_plans.get(plan_id), by=request.user.username, now=timezone.now())
     said = _("The plan for “%(page)s” is cancelled. Open it below to plan it again.") % {"page": plan.title}
     messages.success(request, said)
-    return redirect("cms_featured")
+    return redirect("cms_featured_plans")

@@ -11,6 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from cms.shared.forms import BRAND_INPUT
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.batches import ALL, PRICES
@@ -53,11 +54,13 @@ TOO_LARGE = format_lazy(
 
 
 class UploadForm(forms.Form):
-    """A CSV file; `token` is the id that its import is to have, so that a second click uploads nothing twice."""
+    """A CSV file, or rows copied from a spreadsheet; `token` is the id that its import is to have, so that a second
+    click uploads nothing twice."""
 
     token = forms.CharField(required=False, widget=forms.HiddenInput)
     file = forms.FileField(
         label=_("CSV file"),
+        required=False,
         allow_empty_file=True,  # rejected where files are inspected, with a better sentence
         widget=forms.FileInput(
             attrs={
@@ -66,44 +69,51 @@ class UploadForm(forms.Form):
             }
         ),
         help_text=format_lazy(
-            _(
-                "Up to {most} MB; separated by commas, semicolons, tabs or vertical bars. "
-                "Its first line names the columns."
-            ),
-            most=MAX_BYTES // 1_000_000,
+            _("Up to {most} MB. Encoding, separator and columns are found out."), most=MAX_BYTES // 1_000_000
         ),
     )
-
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
-        if not (file.name or "").lower().endswith(ENDINGS):
-            raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
-        if (file.size or 0) > MAX_BYTES:
-            raise forms.ValidationError(TOO_LARGE)
-        return file
-
-
-class PasteForm(forms.Form):
-    """Rows copied from a spreadsheet; `token` as in UploadForm."""
-
-    token = forms.CharField(required=False, widget=forms.HiddenInput)
     rows = forms.CharField(
-        label=_("Rows"),
+        label=_("Rows of a spreadsheet"),
+        required=False,
         max_length=PASTED_CHARACTERS,
         strip=False,
         widget=forms.Textarea(
-            attrs={"rows": 10, "spellcheck": "false", "autocomplete": "off", "wrap": "off"}
+            attrs={
+                "rows": 7,
+                "class": "min-h-44 flex-1 font-mono placeholder:whitespace-pre-wrap lg:text-xs!",
+                "spellcheck": "false",
+                "wrap": "off",
+                "placeholder": format_lazy(
+                    "{words}\n\n{title}\t{brand}\t{price}\t{url}",
+                    words=_("… or paste rows of a spreadsheet here, with their headings"),
+                    **FIELDS,
+                ),
+            }
         ),
-        help_text=_("Copy the cells in the spreadsheet, and paste them here."),
     )
     has_titles = forms.BooleanField(label=_("The first row names the columns"), required=False, initial=True)
+
+    def clean_file(self) -> UploadedFile | None:
+        file: UploadedFile | None = self.cleaned_data["file"]
+        if file and not (file.name or "").lower().endswith(ENDINGS):
+            raise forms.ValidationError(_("Choose a file whose name ends with .csv, .tsv or .txt."))
+        if file and (file.size or 0) > MAX_BYTES:
+            raise forms.ValidationError(TOO_LARGE)
+        return file
+
+    def clean(self) -> dict[str, Any]:
+        if not self.errors and not self.cleaned_data["file"] and not self.cleaned_data["rows"].strip():
+            self.add_error("file", _("Choose a file, or paste rows."))
+        return self.cleaned_data
 
 
 class ReadForm(forms.Form):
     """What to take a file for, where that was found out wrongly."""
 
     encoding = forms.ChoiceField(
-        label=_("Letters"), choices=list(ENCODINGS.items()), widget=forms.RadioSelect
+        label=_("Letters"),
+        choices=list(ENCODINGS.items()),
+        widget=forms.Select(attrs={"class": "appearance-none!"}),  # which cuts what is too long for it
     )
     separator = forms.ChoiceField(
         label=_("Separator"),
@@ -127,53 +137,47 @@ class LayoutForm(forms.Form):
     """Which column is which field, how amounts and times are written, and what becomes of the rows."""
 
     become = forms.ChoiceField(
-        label=_("The rows become"),
-        choices=[("drafts", _("drafts, to look over first")), ("deals", _("deals, published at their time"))],
+        label=_("Rows become"),
+        choices=[("deals", _("Deals")), ("drafts", _("Drafts"))],
         widget=forms.RadioSelect,
     )
     at_once = forms.BooleanField(
         label=_("Publish rows without a time at once"),
         required=False,
-        help_text=_("Otherwise they are rejected. Drafts need no time."),
+        help_text=_("Otherwise they are rejected."),
     )
     update = forms.ChoiceField(
-        label=_("A row that is there already"),
+        label=_("A row that is there already (same id, link or article number)"),
         required=False,
         choices=[
-            (PRICES, _("changes price, RRP and stock")),
-            (ALL, _("changes all that the file has columns for")),
-            ("", _("is left as it is")),
+            (PRICES, _("Change price, RRP and stock")),
+            (ALL, _("Change all that the file has columns for")),
+            ("", _("Leave it as it is")),
         ],
         widget=forms.RadioSelect,
-        help_text=_("It is known by its id, link or article number. What would change is shown before."),
     )
     decimal = forms.ChoiceField(
-        label=_("Amounts"),
-        choices=[(cells.POINT, "1,299.90"), (cells.COMMA, "1.299,90")],
-        widget=forms.RadioSelect,
+        label=_("Amounts"), choices=[(cells.POINT, "1,299.90"), (cells.COMMA, "1.299,90")]
     )
     dates = forms.ChoiceField(
         label=_("Dates"),
         choices=[
-            (cells.DAY_FIRST, _("Day first: 21.11.2026 or 21/11/2026")),
+            (cells.DAY_FIRST, _("Day first: 21.11.2026")),
             (cells.MONTH_FIRST, _("Month first: 11/21/2026")),
         ],
-        widget=forms.RadioSelect,
     )
     category = forms.ChoiceField(
-        label=_("Category of rows without one"),
+        label=_("Category"),
         required=False,
         choices=lambda: [("", _("None")), *category_names.names().items()],
-        help_text=_("Drafts may have none; deals without one are rejected."),
+        widget=forms.Select(attrs={"autocomplete": "off", "data-combobox": ""}),
     )
     brand = forms.CharField(
-        label=_("Brand of rows without one"),
+        label=_("Brand"),
         required=False,
         max_length=NAME_CHARACTERS,
-        help_text=_(
-            "Drafts may have none; deals without one are rejected. A brand that does not exist is created."
-        ),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=_("A brand that does not exist is created."),
+        widget=forms.TextInput(attrs=BRAND_INPUT | {"placeholder": _("None")}),
     )
     shop = forms.CharField(
         label=_("Address of the shop"),
@@ -216,9 +220,9 @@ class LayoutForm(forms.Form):
         ]
 
     @property
-    def options(self) -> list[Any]:
-        """The controls that are not a column's."""
-        return [field for field in self.visible_fields() if not field.name.startswith("column_")]
+    def recognised(self) -> int:
+        """How many columns become a field."""
+        return sum(bool(column["field"].value()) for column in self.columns)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -1,5 +1,6 @@
 """Imports of deals: say what the columns of a file are, have it checked, import it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -14,10 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
-from cms.deals.history import KINDS, FieldComparison
-from cms.imports.import_forms import SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
-from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload_file
+from cms.deals.history import KINDS
+from cms.imports.import_forms import FIELDS, SEPARATORS, TOO_LARGE, LayoutForm, ReadForm, UploadForm
+from cms.imports.upload import GONE, check_file, open_file, source_file_of, upload
 from cms.lists.deal_list import query
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_form, new_id_in
@@ -26,7 +29,15 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
-from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, MAX_CHOICES, UPLOADED
+from dealsite.data.entities.batches import (
+    CHECKED,
+    CHECKING,
+    IMPORTED,
+    IMPORTING,
+    MAX_CHOICES,
+    OF_PRICES,
+    UPLOADED,
+)
 from dealsite.data.jobs import job_actions, jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import from_item
@@ -37,6 +48,7 @@ from dealsite.imports.csv_files import BadFile
 from dealsite.imports.csv_format import START_BYTES
 from dealsite.imports.encodings import ENCODINGS, in_each
 from dealsite.imports.layout import Layout, NameChoice, format_of, name_key
+from dealsite.templatetags.design import grouped, moment, money
 from dealsite.text.digits import number_in
 from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
@@ -55,6 +67,7 @@ JOB_STATES = {
     "failed": (gettext_lazy("Failed"), "failed"),
     "cancelled": (gettext_lazy("Cancelled"), "ending"),
 }
+LABELS = FIELD_LABELS | FIELDS
 MAY_DOWNLOAD = (running.REPORT, running.REJECTED, running.CHANGES)
 
 
@@ -80,21 +93,19 @@ class ImportRow:
     lambda query, now: every(imports.newest, "imports"),
 )
 def import_list(request: EditorRequest) -> HttpResponse:
-    """The imports so far, and a form to upload another one."""
-    is_sent = request.method == "POST"
-    token = {"token": new_ulid(timezone.now())}
+    """The imports so far, and a form for a file or pasted rows."""
+    is_sent, token = request.method == "POST", {"token": new_ulid(timezone.now())}
     form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm(initial=token)
-    if is_sent and form.is_valid():
-        file = form.cleaned_data["file"]
+    if form.is_valid():
         try:
-            one = upload_file(request, file, file.name, token=form.cleaned_data["token"])
-            return redirect("cms_import", one.id)
+            return redirect("cms_import", upload(request, **form.cleaned_data).id)
         except BadFile as error:
-            form.add_error("file", str(error))
+            form.add_error("file" if form.cleaned_data["file"] else "rows", str(error))
     page = imports.newest(after=request.GET.get("after"), before=request.GET.get("before"))
     context = {
         "form": form,
         "too_large": TOO_LARGE,
+        "fields": FIELDS,
         "rows": [
             ImportRow(one.id, one.at, one.card, *state_of(one.card["stage"], one.job), percent_of(one.job))
             for one in page.imports
@@ -120,7 +131,10 @@ def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
     if one.stage == UPLOADED or (wants_columns and one.stage in (CHECKING, CHECKED)):
         return _columns_page(request, one, None)
     template = "cms/imports/_import_state.html" if request.htmx else "cms/imports/import.html"
-    return render(request, template, _context(one, job))
+    response = render(request, template, _context(request, one, job))
+    if request.htmx and not _is_busy(one, job):
+        response["HX-Refresh"] = "true"  # its bar and tabs say more now
+    return response
 
 
 def _steps(request: EditorRequest, one: Import) -> HttpResponse:
@@ -150,12 +164,12 @@ def _read_again(request: EditorRequest, one: Import) -> HttpResponse:
         return _columns_page(request, one, None, form)
     try:
         with open_file(one, running.ROWS) as stored:
-            upload = csv_format.inspect(stored, **form.cleaned_data)
+            found = csv_format.inspect(stored, **form.cleaned_data)
     except BadFile as error:
         form.add_error(None, str(error))
         return _columns_page(request, one, None, form)
     old = one.source_file
-    again = source_file_of(upload, old.name, old.bytes)
+    again = source_file_of(found, old.name, old.bytes)
     imports.read_again(one, again, version=_version(request))
     return redirect("cms_import", one.id)
 
@@ -203,7 +217,10 @@ def _name(request: EditorRequest, one: Import) -> HttpResponse:
 
 def _run(request: EditorRequest, one: Import) -> HttpResponse:
     now, by = timezone.now(), request.user.username
-    imports.run(one, version=_version(request), job_id=new_ulid(now), by=by, now=now)
+    unticked = {*request.POST.getlist("line")} - {*request.POST.getlist("keep")}
+    left_out = [change["line"] for change in one.changes if str(change["line"]) in unticked]
+    version = _version(request)
+    imports.run(one, version=version, job_id=new_ulid(now), by=by, now=now, left_out=left_out)
     return redirect("cms_import", one.id)
 
 
@@ -266,6 +283,7 @@ def _columns_page(
         "known": format_of(tuple(file.titles)),
         "encoding": ENCODINGS[file.encoding],
         "separator": SEPARATORS[file.separator],
+        "zone": timezone.get_current_timezone_name(),
         "trail": _trail(one),
     }
     errors = (form and form.errors) or read_form.errors
@@ -273,18 +291,16 @@ def _columns_page(
     return render(request, "cms/imports/import_columns.html", context, status=status)
 
 
-def _context(one: Import, job: Job | None) -> dict[str, Any]:
+def _context(request: EditorRequest, one: Import, job: Job | None) -> dict[str, Any]:
     state, look = state_of(one.stage, job)
     ended = job is not None and job.state in ("cancelled", "failed")
-    new, drafts = one.totals.get("imported", 0), one.layout.get("drafts", True)
-    changed, now = one.totals.get("changed", 0), timezone.now()
-    if changed:
-        new += changed
-        word = ngettext("Import %(number)s row", "Import %(number)s rows", new)
-    elif drafts:
-        word = ngettext("Import %(number)s draft", "Import %(number)s drafts", new)
-    else:
-        word = ngettext("Import %(number)s deal", "Import %(number)s deals", new)
+    totals, now = one.totals, timezone.now()
+    without = {*request.GET.get("without", "").split(",")} if one.stage == CHECKED else set()
+    left_out = [n for change in one.changes if str(n := change["line"]) in without]
+    tabs = _tabs(one, left_out) if totals else []
+    counts = {name: number for name, _label, _address, number in tabs}
+    first = next((name for name, number in counts.items() if number), "new")
+    to_do = totals.get("imported", 0) + totals.get("changed", 0)
     return {
         "one": one,
         "job": job,
@@ -293,15 +309,27 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
         "busy": _is_busy(one, job),
         "ended": ended and one.stage in (CHECKING, IMPORTING),
         "is_over": one.stage in (CHECKED, IMPORTED),
+        "step": 3 if one.stage in (CHECKING, CHECKED) else 4,
         "percent": percent_of(job),
-        "drafts": drafts,
-        "to_do": new,
-        "changed": changed,
-        "changes": [_change_row(change) for change in one.changes],
+        "drafts": one.layout.get("drafts", True),
+        "tabs": tabs,
+        "listed": tab if (tab := request.GET.get("tab", "")) in counts else first,
+        "to_do": to_do,
+        "more": to_do - len(one.changes),
+        "left_out": left_out,
+        "changes": [
+            _change_row(change, left_out or one.layout.get("left_out", ())) for change in one.changes
+        ],
+        "changed": ", ".join(
+            f"{LABELS[name]} {grouped(totals[name])}" for name in OF_PRICES if name in totals
+        ),
+        "import_label": _import_label(one, number := to_do - len(left_out), grouped(number)),
+        "import_labels": (_import_label(one, 1, "1"), _import_label(one, 2, "{n}")),
         "may_undo": imports.may_be_undone(one, job, now),
         "undo_token": new_ulid(now),
-        "import_label": word % {"number": f"{new:,}"},
-        "more_brands": one.totals.get("brands", 0) - len(one.brands) if one.brands else 0,
+        "undo_days": -(now - one.undoable_until).days,
+        "brands": [brand | _near(brand["slug"]) for brand in one.brands if one.stage == CHECKED],
+        "more_brands": totals.get("brands", 0) - len(one.brands) if one.brands else 0,
         "category_choices": category_names.names(),
         "kept": one.kept_until > now,
         "here": reverse("cms_import", args=[one.id]),
@@ -309,31 +337,66 @@ def _context(one: Import, job: Job | None) -> dict[str, Any]:
     }
 
 
-def _change_row(change: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row changes in a deal or draft, as its page shows it."""
-    fields = [
-        FieldComparison(
-            FIELD_LABELS[one["name"]],
-            KINDS.get(one["name"], "text"),
-            _typed(one["name"], one["before"]),
-            _typed(one["name"], one["after"]),
-            is_changed=True,
-        )
-        for one in change["fields"]
-    ]
-    return change | {"fields": fields, "address": reverse("cms_find_deal") + query({"q": change["id"]})}
+def _tabs(one: Import, left_out: list[int]) -> list[tuple[str, str, str, int]]:
+    """Return the name, label, address and number of each group of rows; the address keeps what is left out."""
+    totals, is_done = one.totals, one.stage == IMPORTED
+    faults = totals["refused"] + (0 if is_done else len(one.categories))
+    tabs = [("needs", _("Rejected") if is_done else _("Needs you"), faults)]
+    if one.layout.get("update"):
+        tabs.append(("changes", _("Changed") if is_done else _("Changes"), totals.get("changed", 0)))
+    tabs.append(("new", _("Imported") if is_done else _("New"), totals["imported"]))
+    tabs.append(("same", _("Left as it was") if is_done else _("As it is"), totals["there"]))
+    without = ",".join(map(str, left_out))
+    return [(name, label, query({"tab": name, "without": without}), number) for name, label, number in tabs]
 
 
-def _typed(name: str, value: str) -> object:
-    """Return what a field holds as its page shows it, None for nothing."""
+def _import_label(one: Import, number: int, shown: str) -> str:
+    """Return what the button says that imports a number of rows."""
+    if one.totals.get("changed"):
+        words = ngettext("Import %(number)s row", "Import %(number)s rows", number)
+    elif one.layout.get("drafts", True):
+        words = ngettext("Import %(number)s draft", "Import %(number)s drafts", number)
+    else:
+        words = ngettext("Import %(number)s deal", "Import %(number)s deals", number)
+    return words % {"number": shown}
+
+
+def _near(slug: str) -> dict[str, Any]:
+    """Return the name of the brand that is one or two letters apart from a new one, if there is one."""
+    names = brand_names.names()
+    most = min(2, len(slug) // 4)
+    found = process.extractOne(slug, list(names), scorer=OSA.distance, score_cutoff=most)
+    return {"near": names[found[0]], "apart": found[1]} if found else {}
+
+
+def _change_row(change: dict[str, Any], left_out: Collection[int]) -> dict[str, Any]:
+    """Return what a row changes in a deal or draft, as its page shows it; `dearer` is by how many percent."""
+    fields = {one["name"]: one for one in change["fields"]}
+    shown = {
+        name: {"label": LABELS[name]} | {side: _shown(name, one[side]) for side in ("before", "after")}
+        for name, one in fields.items()
+    }
+    before, after = (Decimal(fields.get("price", {}).get(side) or 0) for side in ("before", "after"))
+    return change | {
+        "cells": [(name, LABELS[name], shown.pop(name, None)) for name in OF_PRICES],
+        "others": list(shown.values()),
+        "is_dearer": 0 < before < after,
+        "dearer": int((after / before - 1) * 100) if before else 0,
+        "is_left_out": change["line"] in left_out,
+        "address": reverse("cms_find_deal") + query({"q": change["id"]}),
+    }
+
+
+def _shown(name: str, value: str) -> str:
+    """Return what a field holds as its page shows it, '' for nothing."""
     match KINDS.get(name, name) if value else None:
         case "money":
-            return Decimal(value)
+            return money(Decimal(value))
         case "time":
-            return from_iso(value)
+            return moment(from_iso(value))
         case "category":
             return category_names.names().get(value, value)
-    return value or None
+    return value
 
 
 def _trail(one: Import) -> list[tuple[str, str]]:

@@ -8,64 +8,44 @@ from datetime import datetime
 from typing import IO
 
 from django.core.files.base import File
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from cms.imports.import_forms import PasteForm
-from cms.shared.requests import EditorRequest, editor_form
-from dealsite.accounts.decorators import sent_again
+from cms.shared.requests import EditorRequest
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.entities.batches import NAME_OF_FILE_CHARACTERS, UPLOADED
 from dealsite.data.jobs.payloads import to_item
 from dealsite.data.names import as_typed
-from dealsite.data.table.errors import NotFound, Unavailable
+from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_id, new_ulid
 from dealsite.imports import csv_format, layout
-from dealsite.imports.csv_files import CHUNK, BadFile
+from dealsite.imports.csv_files import CHUNK
 from dealsite.imports.layout import Layout
 from dealsite.worker import imports as running
 
 GONE = gettext_lazy("This file is gone: files are kept for a week.")
 
 
-@editor_form("none")
-@sent_again
-def paste_rows(request: EditorRequest) -> HttpResponse:
-    """A form for rows copied from a spreadsheet; they become a file."""
-    is_sent = request.method == "POST"
-    form = PasteForm(request.POST) if is_sent else PasteForm(initial={"token": new_ulid(timezone.now())})
-    trouble = ""
-    if form.is_valid():
-        text = form.cleaned_data["rows"].replace("\r\n", "\n")
-        if not form.cleaned_data["has_titles"]:
-            width = max(line.count("\t") for line in text.split("\n")) + 1
-            text = "\t".join(_("Column %(number)s") % {"number": n + 1} for n in range(width)) + "\n" + text
-        try:
-            file, token = io.BytesIO(text.encode("utf-8", "replace")), form.cleaned_data["token"]
-            one = upload_file(request, file, _("Pasted rows"), encoding="utf-8", token=token)
-            return redirect("cms_import", one.id)
-        except BadFile as error:
-            form.add_error("rows", str(error))
-        except Unavailable as error:
-            trouble = str(error)
-    trail = [(reverse("cms_imports"), _("Imports")), ("", _("Paste rows"))]
-    context = {"form": form, "trail": trail, "trouble": trouble}
-    status = 503 if trouble else 422 if form.errors else 200
-    return render(request, "cms/imports/paste_rows.html", context, status=status)
-
-
-def upload_file(
-    request: EditorRequest, file: IO[bytes], name: str | None, *, encoding: str = "", token: str
+def upload(
+    request: EditorRequest, *, file: UploadedFile | None, rows: str, has_titles: bool, token: str
 ) -> Import:
-    """Store a file and note the import, as `keep` does; raises BadFile."""
-    upload = csv_format.inspect(file, encoding=encoding)
-    source_file = source_file_of(upload, name or "", file.seek(0, io.SEEK_END) or file.tell())
-    return keep(source_file, file, token=token, by=request.user.username, now=timezone.now())
+    """Store a file, or one made of rows of a spreadsheet, and note the import, as `keep` does; raises BadFile."""
+    name, encoding = (file.name, "") if file else (_("Pasted rows"), "utf-8")
+    sent: IO[bytes] = file or _file_of(rows, has_titles=has_titles)
+    found = csv_format.inspect(sent, encoding=encoding)
+    source_file = source_file_of(found, name or "", sent.seek(0, io.SEEK_END) or sent.tell())
+    return keep(source_file, sent, token=token, by=request.user.username, now=timezone.now())
+
+
+def _file_of(rows: str, *, has_titles: bool) -> IO[bytes]:
+    text = rows.replace("\r\n", "\n")
+    if not has_titles:
+        width = max(line.count("\t") for line in text.split("\n")) + 1
+        text = "\t".join(_("Column %(number)s") % {"number": n + 1} for n in range(width)) + "\n" + text
+    return io.BytesIO(text.encode("utf-8", "replace"))
 
 
 def keep(source_file: SourceFile, file: IO[bytes], *, token: str, by: str, now: datetime) -> Import:

@@ -148,9 +148,10 @@ class EditForm(PictureForm):
         chosen = [name for name in self.compared if self.data.get(f"choice_{name}") == "theirs"]
         if "picture_kept" in chosen:
             self.files = MultiValueDict()
-        self._fill_in({name: theirs.get(name, "") for name in chosen})
+        self.fill_in({name: theirs.get(name, "") for name in chosen})
 
-    def _fill_in(self, theirs: Typed) -> None:
+    def fill_in(self, theirs: Typed) -> None:
+        """Put texts into inputs, and check all of them again."""
         for name, text in theirs.items():
             self.data[name] = text
             if name == "picture_kept":
@@ -216,7 +217,7 @@ class EditForm(PictureForm):
     def _take_over(self, found: list[Difference]) -> tuple[Difference, ...]:
         """Fill in what only they changed, and return it."""
         taken = tuple(one for one in found if one.is_taken)
-        self._fill_in({one.name: one.theirs for one in taken})
+        self.fill_in({one.name: one.theirs for one in taken})
         return taken
 
     def _found(self, theirs: Typed, *, is_newer: bool) -> list[Difference]:

@@ -155,7 +155,7 @@ class DealForm(EditForm):
         widget=forms.TextInput(attrs={"placeholder": _("For imports")}),
     )
     link = LinkField(
-        label=_("Link"),
+        label=_("Link to the shop"),
         required=False,
         max_length=LINK_CHARACTERS,
     )
@@ -185,6 +185,7 @@ class DealForm(EditForm):
     kept: PendingEdits | None = None
     changes = 0
     opens_changes = False
+    read_note = ""  # what was read from its link just now
 
     needed = ("title", "link", "voucher_code", "price", "brand", "category")  # to be published
 

@@ -74,7 +74,12 @@ MENU = (
             Place("cms_brands", _("Brands"), "store", EDITOR, "g b", _("manufacturers makers logos")),
             Place("cms_categories", _("Categories"), "layers", EDITOR, "g c"),
             Place(
-                "cms_imports", _("Imports"), "upload", EDITOR, "g i", _("csv spreadsheet file rows upload")
+                "cms_imports",
+                _("Imports"),
+                "upload",
+                EDITOR,
+                "g i",
+                _("csv spreadsheet file paste rows upload"),
             ),
         ),
     ),
@@ -159,7 +164,6 @@ MENU = (
 UNLISTED = (
     Place("cms_switch_site", _("Site’s switch"), "wrench", ADMIN, "", _("maintenance read-only close open")),
     Place("cms_trash", _("Trash"), "trash-2", EDITOR, "g t", _("deleted restore undo recover")),
-    Place("cms_paste_rows", _("Paste rows"), "copy", EDITOR, "", _("spreadsheet import")),
     Place(
         "cms_new_draft", _("New deal"), "plus", EDITOR, "n", _("draft write publish create"), short=_("New")
     ),

@@ -1,10 +1,11 @@
-"""Fetches pictures from the web for an import: from public addresses by https only, and within one site."""
+"""Fetches what editors and files name, such as pictures for an import: from public addresses by https only."""
 
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from django.utils.translation import gettext as _
@@ -13,30 +14,52 @@ from urllib3 import BaseHTTPResponse
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table.errors import Invalid
+from dealsite.data.table.meters import working
 from dealsite.imports.rows import NewDeal
 from dealsite.pictures.uploads import MAX_BYTES, store_picture
 from dealsite.web import guarded_http
 from dealsite.web.guarded_http import NoAnswer, Reason
 
-SECONDS = 20.0  # for one picture, whatever its server does
 CONNECT_SECONDS, READ_SECONDS = 4.0, 6.0
-REDIRECTS = 3
 CHUNK = 65_536
 AT_ONCE = 8
 DECODED_AT_ONCE = 2  # of them: a decoded picture and its copies may take 300 MB
-HEADERS = {"User-Agent": "Dealsite picture import", "Accept": "image/*", "Accept-Encoding": "identity"}
 
-NOT_FOUND = gettext_lazy("The site of the picture was not found.")
+
+@dataclass(frozen=True)
+class Rules:
+    """What a download may be; without `types` its server may call it whatever it likes."""
+
+    agent: str
+    accept: str
+    seconds: float  # for one, whatever its server does
+    most_bytes: int
+    redirects: int
+    leaves_site: bool = False
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server sent, and the address that sent it in the end."""
+
+    content: bytes
+    content_type: str
+    url: str
+
+
+PICTURES = Rules("Dealsite picture import", "image/*", seconds=20.0, most_bytes=MAX_BYTES, redirects=3)
+NOT_FOUND = gettext_lazy("The site was not found.")
 SENTENCES = {
     Reason.NO_WEB_ADDRESS: gettext_lazy("This is not a web address."),
-    Reason.OTHER_SCHEME: gettext_lazy("Pictures are fetched from https:// addresses only."),
+    Reason.OTHER_SCHEME: gettext_lazy("Only https:// addresses are fetched."),
     Reason.USER_OR_PORT: gettext_lazy("The address may name neither a user nor a port."),
     Reason.UNKNOWN_NAME: NOT_FOUND,
     Reason.UNREADABLE_NAME: NOT_FOUND,
     Reason.NO_NAME_SERVER: NOT_FOUND,
     Reason.PRIVATE_NETWORK: gettext_lazy("The address leads into a private network."),
     Reason.BAD_CERTIFICATE: gettext_lazy("The site's certificate is not valid."),
-    Reason.UNREACHABLE: gettext_lazy("The site of the picture cannot be reached."),
+    Reason.UNREACHABLE: gettext_lazy("The site cannot be reached."),
     Reason.BROKEN_OFF: gettext_lazy("The site broke off, or took too long."),
 }
 
@@ -44,7 +67,7 @@ _decoding = threading.BoundedSemaphore(DECODED_AT_ONCE)
 
 
 class CannotFetch(Exception):
-    """The picture cannot be had; the message says why."""
+    """It cannot be had; the message says why."""
 
 
 def pictures_of(new: list[NewDeal]) -> dict[int, Picture | str]:
@@ -61,59 +84,70 @@ def pictures_of(new: list[NewDeal]) -> dict[int, Picture | str]:
 
 def _picture(url: str) -> Picture | str:
     try:
-        content = fetch(url)
-        with _decoding:
-            return store_picture(content, "")
+        return picture_at(url, PICTURES)
     except (CannotFetch, Invalid) as error:
         return str(error)
 
 
-def fetch(url: str) -> bytes:
-    """Return what is at a URL, at most 10 MB; raise CannotFetch."""
-    deadline = time.monotonic() + SECONDS
-    for _redirect in range(REDIRECTS + 1):
-        status, content, location = _get(url, deadline)
+def picture_at(url: str, rules: Rules) -> Picture:
+    """Fetch a picture and store it, without a text for it; raise CannotFetch, or Invalid for what is no picture."""
+    answer = fetch(url, rules)
+    with _decoding:
+        return store_picture(answer.content, "")
+
+
+def fetch(url: str, rules: Rules) -> Answer:
+    """Return what is at a URL, if that is what the rules say; raise CannotFetch."""
+    deadline = time.monotonic() + rules.seconds
+    for _redirect in range(rules.redirects + 1):
+        with working():  # nobody waits for the table meanwhile
+            answer, location = _get(url, rules, deadline)
         if location is None:
-            if status != 200:
-                raise CannotFetch(_("The server answered %(status)s.") % {"status": status})
-            return content
+            return answer
         try:
             target = urljoin(url, location)
             elsewhere = urlsplit(target).hostname != urlsplit(url).hostname
         except ValueError:
             raise CannotFetch(SENTENCES[Reason.NO_WEB_ADDRESS]) from None
-        if elsewhere:
+        if elsewhere and not rules.leaves_site:
             raise CannotFetch(_("The address redirects to another site."))
         url = target
     raise CannotFetch(_("The address redirects too often."))
 
 
-def _get(url: str, deadline: float) -> tuple[int, bytes, str | None]:
-    """Return status, content and where it redirects to."""
+def _get(url: str, rules: Rules, deadline: float) -> tuple[Answer, str | None]:
+    """Return what one address answers, and where it redirects to."""
     try:
         return guarded_http.ask(
             "GET",
             guarded_http.target_of(url, schemes=("https",)),
-            headers=HEADERS,
+            headers={"User-Agent": rules.agent, "Accept": rules.accept, "Accept-Encoding": "identity"},
             deadline=deadline,
             connect_seconds=CONNECT_SECONDS,
             read_seconds=READ_SECONDS,
-            read=_read,
+            read=partial(_read, url, rules),
         )
     except NoAnswer as none:
         raise CannotFetch(SENTENCES[none.reason]) from None
 
 
-def _read(response: BaseHTTPResponse) -> tuple[int, bytes, str | None]:
+def _read(url: str, rules: Rules, response: BaseHTTPResponse) -> tuple[Answer, str | None]:
+    content_type = response.headers.get("Content-Type", "")
     if location := response.get_redirect_location():
-        return response.status, b"", location
+        return Answer(b"", content_type, url), location
+    if response.status != 200:
+        raise CannotFetch(_("The server answered %(status)s.") % {"status": response.status})
+    if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise CannotFetch(_("The server sent it compressed, although it was asked not to."))
+    if rules.types and content_type.partition(";")[0].strip().lower() not in rules.types:
+        raise CannotFetch(_("This is not a web page."))
     content = bytearray()
     while chunk := response.read1(CHUNK):
         content += chunk
-        if len(content) > MAX_BYTES:
-            most = {"most": MAX_BYTES // 1_000_000}
-            raise CannotFetch(_("The picture is larger than %(most)s MB.") % most)
+        if len(content) > rules.most_bytes:
+            most = {"most": rules.most_bytes // 1_000_000}
+            raise CannotFetch(_("It is larger than %(most)s MB.") % most)
     announced = response.headers.get("Content-Length", "")
     if announced.isascii() and announced.isdigit() and len(content) < int(announced[:20]):
         raise NoAnswer(Reason.BROKEN_OFF)
-    return response.status, bytes(content), None
+    return Answer(bytes(content), content_type, url), None

@@ -104,8 +104,8 @@ class Layout:
     Rows without a category or brand get the one named here; `categories` and `brands` say which of the site's own the
     file's are. Those without a time are of `moment` where `at_once` says so; with `drafts` they become drafts, which
     may lack whatever they like but a title. A row that means one that is there changes its PRICES and stock, or ALL of
-    it, as `update` says, or nothing. Links that are no whole addresses are below that of the `shop`. Remarks are
-    in `language`, None for the site's own.
+    it, as `update` says, or nothing, as one on a line that is `left_out`. Links that are no whole addresses are below
+    that of the `shop`. Remarks are in `language`, None for the site's own.
     """
 
     titles: tuple[str, ...]
@@ -124,6 +124,7 @@ class Layout:
     categories: tuple[NameChoice, ...] = ()
     brands: tuple[NameChoice, ...] = ()
     update: str = ""
+    left_out: tuple[int, ...] = ()
 
     def title_of(self, field: str) -> str:
         """Return what the file calls a field; the field's own name where it has no such column."""

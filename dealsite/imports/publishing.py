@@ -95,7 +95,7 @@ class Import:
 
     `report` is called with each remark that comes up again whenever the row is read, `late` with those of storing it.
     `pictures` fetches the pictures of some deals by line, or the reason why there is none. `updating` changes the deals
-    and drafts that rows mean; in a dry run `change` is told.
+    and drafts that rows mean, but for the lines `left_out`; in a dry run `change` is told.
     """
 
     by: str
@@ -113,6 +113,7 @@ class Import:
     done: int = 0  # the last line that was done before that
     late: Callable[[Remark], object] | None = None  # the same as `report` where that does not matter
     updating: Updating | None = None
+    left_out: Collection[int] = ()
     change: Callable[[DealChange], object] = lambda change: None
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
@@ -120,6 +121,7 @@ class Import:
 
     def __post_init__(self) -> None:
         self.foreign: Counter[str] = Counter()  # rows of each category that the site does not have
+        self.rows_of: Counter[str] = Counter()  # rows of each brand, in a dry run
         self._identities = Identities(self.target.there, self.now)
         self._meant = set[str]()  # the deals and drafts that rows would change
         self._changed = set[str]()  # those that were changed before
@@ -217,6 +219,12 @@ class Import:
             return []
         is_second = there.id in self._meant
         self._meant.add(there.id)
+        if row.line in self.left_out:
+            reason = _("Left out: its box was not ticked.")
+            self._note(Remark(row.line, "", there.content.title[:80], reason, refused=False))
+            if is_left:
+                self._count_there(1)
+            return []
         if there.id in self._changed and not is_second:
             if is_left:
                 self._count_changed()
@@ -356,6 +364,7 @@ class Import:
         self.new_brand(NewBrand(first.line, brand.slug, brand.name))
 
     def _count_new_brands(self, wanted: Collection[NewDeal]) -> None:
+        self.rows_of.update(new.content.brand for new in wanted)
         unknown = (
             {new.content.brand for new in wanted if not _has_it_already(new)} - self._brands.keys() - {""}
         )

@@ -165,7 +165,7 @@ def _check_row(line: int, row: list[str], texts: dict[str, str], layout: Layout)
         was_price = None
     code, stock = clean_text(values["voucher_code"]).strip(), values["stock"]
     content = DealContent(
-        title=_shortened(title),
+        title=shortened(title),
         brand=_chosen(layout.brands, brand_name) or slugify(brand_name),
         category=values["category"],
         price=price,
@@ -221,7 +221,8 @@ def _shown_only(text: str) -> str:
     return UNSHOWN.sub(" ", text.replace("\r\n", "\n")).strip()
 
 
-def _shortened(title: str) -> str:
+def shortened(title: str) -> str:
+    """Return a title as long as a deal's may be, cut between two words."""
     if len(title) <= TITLE_CHARACTERS:
         return title
     cut = title[: TITLE_CHARACTERS - 1]

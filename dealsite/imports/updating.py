@@ -16,7 +16,7 @@ from dealsite.data.editing.bulk import BulkResult
 from dealsite.data.editing.verbs.edit import Import
 from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
 from dealsite.data.entities.attributes import money
-from dealsite.data.entities.batches import CHANGED, PRICES
+from dealsite.data.entities.batches import CHANGED, OF_PRICES, PRICES
 from dealsite.data.entities.deals import CODE, SHOP
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.errors import NotFound
@@ -24,7 +24,6 @@ from dealsite.imports.identity import drafts_there
 from dealsite.imports.rows import NewDeal, shown
 
 AMOUNTS = ("price", "was_price")
-OF_PRICES = (*AMOUNTS, "stock")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
@@ -26,6 +27,7 @@ from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import DELETE_IMPORT, ImportPayload, ImportProgress
+from dealsite.data.entities.batches import OF_PRICES
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
 from dealsite.data.jobs.payloads import from_item, to_item
@@ -129,8 +131,10 @@ class _Turn:
                     raise jobs.Cancelled(str(error)) from None
         self._note(force=True)
         new = [asdict(brand) for brand in self.brands]
+        for brand in new if self.is_check else ():
+            brand["rows"] = self.run_.rows_of[brand["slug"]]
         foreign = [{"name": name, "rows": rows} for name, rows in self.run_.foreign.most_common(CATEGORIES)]
-        totals, remarks = asdict(self.run_.totals), self.report.first
+        totals, remarks = asdict(self.run_.totals) | self.report.counts, self.report.first
         changes = self.report.first_changes if self.is_check else None
         imports.finished(
             self.job, totals=totals, remarks=remarks, brands=new, categories=foreign, changes=changes
@@ -157,6 +161,7 @@ class _Turn:
             resumed=not dry,
             named={brand.slug for brand in self.brands},
             updating=updating,
+            left_out=self.layout.left_out,
             change=lambda change: self.report.add_change(change, self.layout),
         )
         totals = self.run_.totals
@@ -229,12 +234,13 @@ class _Turn:
 class Report:
     """The remarks of one run, and the changes that a check found, as files for spreadsheets.
 
-    Memory holds the first ones of each, and why lines were rejected.
+    Memory holds the first ones of each, those that reject a row before all others, and why lines were rejected.
     """
 
     def __init__(self, folder: Path, *, changes: bool) -> None:
         self.folder = folder
-        self.first: list[dict[str, Any]] = []
+        self.counts = Counter[str]()  # of the changes, by field
+        self._first: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
         self.first_changes: list[dict[str, Any]] = []
         self.reasons: dict[int, str] = {}
         self.parts = (REPORT, REJECTED, CHANGES) if changes else (REPORT, REJECTED)
@@ -250,13 +256,17 @@ class Report:
         self._file.close()
         self._changes.close()
 
+    @property
+    def first(self) -> list[dict[str, Any]]:
+        return [*self._first[True], *self._first[False]][:SHOWN]
+
     def add(self, remark: Remark) -> None:
         if remark.refused:
             said = f"{remark.column}: {remark.reason}" if remark.column else remark.reason
             earlier = self.reasons.get(remark.line, "")
             self.reasons[remark.line] = sys.intern(f"{earlier} {said}".strip())
-        if len(self.first) < SHOWN:
-            self.first.append(asdict(remark))
+        if len(first := self._first[remark.refused]) < SHOWN:
+            first.append(asdict(remark))
         refused = _("yes") if remark.refused else _("no")
         self._write(remark.line, refused, remark.column, remark.value, remark.reason)
 
@@ -266,6 +276,7 @@ class Report:
     def add_change(self, change: DealChange, layout: Layout) -> None:
         if len(self.first_changes) < SHOWN:
             self.first_changes.append(asdict(change) | {"fields": [asdict(one) for one in change.fields]})
+        self.counts.update(one.name for one in change.fields if one.name in OF_PRICES)
         for one in change.fields:
             title = layout.title_of(COLUMN_OF.get(one.name, one.name))
             self._write(

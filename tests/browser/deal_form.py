@@ -11,7 +11,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 TEXTS = {
     "Title": "Cordless drill, 18 V",
-    "Link": "https://shop.example/drill",
+    "Link to the shop": "https://shop.example/drill",
     "Price": "89.90",
     "Compared with": "149.00",
     "Voucher code": "DRILL18",

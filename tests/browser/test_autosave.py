@@ -59,7 +59,7 @@ def test_a_draft_is_saved_a_moment_after_typing_and_when_a_field_is_left(editor_
     expect(note(page)).to_have_text(SAVED)  # while the cursor is still there
     expect(page).to_have_url(re.compile(r"/cms/drafts/[0-9A-Z]{26}/$"))
     draft_id = page.url.rstrip("/").rpartition("/")[2]
-    field(page, "Link").fill("https://shop.example/")
+    field(page, "Link to the shop").fill("https://shop.example/")
     with page.expect_response(re.compile("/autosave/")):
         page.keyboard.press("Tab")
     assert drafts.get(draft_id).content.link == "https://shop.example/"

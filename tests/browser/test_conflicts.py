@@ -139,7 +139,7 @@ def test_a_link_and_whether_it_is_an_ad_are_chosen_together_and_shown_as_chosen(
     eve.get_by_label("Ad link: we earn from it").check()
     save(eve)
     expect(said(eve, "The deal is saved.")).to_be_visible()
-    field(oscar, "Link").fill("https://shop.example/other")
+    field(oscar, "Link to the shop").fill("https://shop.example/other")
     save(oscar)
     ad = difference(oscar, "Ad link: we earn from it")
     expect(ad.get_by_label("Theirs")).to_be_checked()

@@ -1,29 +1,32 @@
-"""Arranging featured deals: by button, number, mouse and keyboard; and by two editors at once."""
+"""Arranging featured deals: by button, number, mouse and keys, beside the page as it will look; and by two at once."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Dialog, Locator, Page, Route, expect
 
 from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.deals import Deal
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import said
+from tests.browser.flaws import flaws
 
 NAMES = ["Ash", "Birch", "Cedar", "Douglas fir"]
 # Half a second is as good as a frame: Chromium now and then draws none for a window.
 NEXT_FRAME = "() => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 500); })"
 ADDRESS = "/cms/featured/front/"
 ADD_ELM = re.compile("^Add( to mine)? ?: Elm$")
+CHANGES = "[data-changes]"
 
 
 @pytest.fixture(autouse=True)
-def trees(site: str) -> dict[str, Deal]:
+def trees(site: str, search_index) -> dict[str, Deal]:
     """Four featured deals, in the order of their names, and one that is not featured."""
     made = {name: now_deal(title=name) for name in [*NAMES, "Elm"]}
     feature("front", [made[name] for name in NAMES])
+    search_index()
     return made
 
 
@@ -46,27 +49,55 @@ def stored() -> list[str]:
 
 
 def save(page: Page) -> None:
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save the list").click()
     expect(said(page, "the featured deals are saved")).to_be_visible()
+
+
+def test_a_list_is_made_by_keys_alone_beside_the_page_as_it_will_look(editor_window):
+    page: Page = editor_window(width=1280)
+    page.goto(ADDRESS)
+    strip = page.frame_locator("[data-preview] iframe").locator(".strip .offer-link")
+    expect(strip).to_have_text(NAMES)
+    page.keyboard.press("/")
+    page.keyboard.type("elm")
+    page.keyboard.press("Enter")
+    expect(status(page)).to_contain_text("“Elm” is added at position 5.")
+    expect(page.get_by_label("Words, id or link")).to_be_focused()
+    page.get_by_label("Position of Cedar").focus()
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
+    expect(status(page)).to_contain_text("“Cedar” is at the top already.")
+    expect(page.get_by_label("Position of Cedar")).to_be_focused()
+    expect(row(page, "Cedar")).to_contain_text("was at 3")
+    expect(row(page, "Ash")).not_to_contain_text("was at")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Delete")
+    expect(row(page, "Cedar")).to_have_count(0)
+    expect(page.locator(CHANGES)).to_have_text("2 changes not saved")
+    expect(strip).to_have_text(["Ash", "Birch", "Douglas fir", "Elm"])
+    assert stored() == NAMES
+    page.keyboard.press("Control+s")
+    expect(said(page, "the featured deals are saved")).to_be_visible()
+    expect(page.locator(CHANGES)).to_be_hidden()
+    assert stored() == ["Ash", "Birch", "Douglas fir", "Elm"]
+    assert flaws(page) == []
 
 
 def test_a_deal_is_moved_by_its_buttons_which_keep_the_focus(editor_window):
     page: Page = editor_window()
     page.goto(ADDRESS)
+    row(page, "Cedar").hover()
     up = page.get_by_role("button", name="Move Cedar up")
     up.focus()
     page.keyboard.press("Enter")
-    expect(status(page)).to_contain_text("“Cedar” is now at position 2 of 4. Not saved yet.")
+    expect(status(page)).to_contain_text("“Cedar” is now at position 2 of 4.")
     expect(up).to_be_focused()
     page.keyboard.press("Enter")
-    expect(status(page)).to_contain_text("“Cedar” is now at position 1 of 4. Not saved yet.")
+    expect(status(page)).to_contain_text("“Cedar” is now at position 1 of 4.")
     expect(up).to_be_focused()
-    page.get_by_role("button", name="Move Ash down").press("Enter")
-    expect(status(page)).to_contain_text("“Ash” is now at position 3 of 4. Not saved yet.")
-    assert rows(page) == ["Cedar", "Birch", "Ash", "Douglas fir"]
-    assert stored() == NAMES
     save(page)
-    assert stored() == ["Cedar", "Birch", "Ash", "Douglas fir"]
+    assert stored() == ["Cedar", "Ash", "Birch", "Douglas fir"]
 
 
 @pytest.mark.sample(quick=0, whole=3)
@@ -107,6 +138,43 @@ def test_a_deal_is_dragged_to_its_place(editor_window):
 
 
 @pytest.mark.sample(quick=0, whole=3)
+def test_a_deal_is_dragged_from_those_to_choose_from(editor_window):
+    page: Page = editor_window(reduced_motion="reduce", width=1280)
+    page.goto(ADDRESS)
+    elm = page.locator("[data-choices] [data-id]").filter(has_text="Elm").bounding_box()
+    goal = row(page, "Birch").bounding_box()
+    page.mouse.move(elm["x"] + 80, elm["y"] + 10)
+    page.mouse.down()
+    for n in range(1, 21):
+        page.mouse.move(
+            elm["x"] + 80 + (goal["x"] + 60 - elm["x"]) * n / 20,
+            elm["y"] + 10 + (goal["y"] - elm["y"] - 5) * n / 20,
+        )
+        page.evaluate(NEXT_FRAME)
+    page.mouse.up()
+    expect(status(page)).to_contain_text("“Elm” is added at position 2.")
+    assert rows(page) == ["Ash", "Elm", "Birch", "Cedar", "Douglas fir"]
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_who_leaves_with_changes_is_asked(editor_window):
+    page: Page = editor_window()
+    page.goto(ADDRESS)
+    page.get_by_role("button", name="Take Birch out", exact=True).click()
+    expect(page.locator(CHANGES)).to_have_text("1 change not saved")
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.get_by_role("link", name="Discard").click()
+    expect(row(page, "Birch")).to_have_count(0)
+    assert asked == ["beforeunload"]
+
+
+@pytest.mark.sample(quick=0, whole=3)
 def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_window, trees):
     page: Page = editor_window()
     page.goto(ADDRESS)
@@ -115,11 +183,11 @@ def test_deals_are_taken_out_and_added_from_the_latest_and_by_a_link(editor_wind
     page.get_by_role("button", name=ADD_ELM).click()
     expect(status(page)).to_contain_text("“Elm” is added at position 4.")
     birch = trees["Birch"]
-    page.get_by_label("Id or link of a deal").fill(f"https://deals.example/deals/{birch.id}/birch/")
+    page.get_by_label("Words, id or link").fill(f"https://deals.example/deals/{birch.id}/birch/")
     page.keyboard.press("Enter")
     expect(status(page)).to_contain_text("“Birch” is added at position 5.")
-    page.get_by_label("Choose from", exact=True).select_option("Toys & Hobbies")
-    page.get_by_role("button", name="Show").click()
+    page.get_by_label("Words, id or link").fill("")
+    page.get_by_label("State", exact=True).select_option("Scheduled")
     expect(page.get_by_text("There are no such deals.")).to_be_visible()
     assert rows(page) == ["Ash", "Cedar", "Douglas fir", "Elm", "Birch"]
     assert stored() == NAMES
@@ -135,7 +203,7 @@ def test_after_a_deal_is_taken_out_the_focus_is_on_the_next(editor_window):
     expect(page.get_by_role("button", name="Take Cedar out", exact=True)).to_be_focused()
     for name in ("Cedar", "Douglas fir", "Ash"):
         page.get_by_role("button", name=f"Take {name} out", exact=True).press("Enter")
-    expect(page.get_by_label("Id or link of a deal")).to_be_focused()
+    expect(page.get_by_label("Words, id or link")).to_be_focused()
     expect(page.get_by_text("Nothing is featured here.")).to_be_visible()
 
 
@@ -151,9 +219,10 @@ def test_of_two_editors_the_second_is_shown_the_conflict_and_loses_nothing(edito
     expect(status(eve)).to_contain_text("“Elm” is added at position 4.")
     save(eve)
 
+    row(oscar, "Cedar").hover()
     oscar.get_by_role("button", name="Move Cedar up").click()
     expect(status(oscar)).to_contain_text("“Cedar” is now at position 2 of 4.")
-    oscar.get_by_role("button", name="Save", exact=True).click()
+    oscar.get_by_role("button", name="Save the list").click()
     conflict = oscar.get_by_role("alert").filter(has_text="eve saved this list while you worked on it")
     expect(conflict).to_be_focused()
     assert rows(oscar) == ["Ash", "Cedar", "Birch", "Douglas fir"]
@@ -173,8 +242,9 @@ def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
     with page.expect_request(f"**{ADDRESS}"):
         page.get_by_role("button", name=ADD_ELM).click()
     page.get_by_role("button", name="Take Birch out", exact=True).click()
+    row(page, "Cedar").hover()
     page.get_by_role("button", name="Move Cedar up").click()
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save the list").click()
     assert stored() == NAMES
     held[0].continue_()
     expect(said(page, "the featured deals are saved")).to_be_visible()

@@ -51,7 +51,7 @@ def test_an_editor_signs_in_and_publishes_with_the_keyboard_alone(site, window):
         (field(page, "Title"), TEXTS["Title"]),
         (brand_field(page), "Ochsenkopf"),
         (category_field(page), "Home\n"),
-        (field(page, "Link"), TEXTS["Link"]),
+        (field(page, "Link to the shop"), TEXTS["Link to the shop"]),
         (field(page, "Price"), TEXTS["Price"]),
     ):
         tab_to(page, goal)

@@ -48,7 +48,7 @@ def test_an_editor_publishes_a_deal_and_features_it_first_and_a_shopper_sees_it_
     expect(rows.nth(1)).to_contain_text(TITLE)
     page.get_by_role("button", name=f"Move {TITLE} up").click()
     expect(rows.nth(0)).to_contain_text(TITLE)
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save the list").click()
     expect(said(page, "Front page: the featured deals are saved.")).to_be_visible()
 
     shopper: Page = window(script=script)

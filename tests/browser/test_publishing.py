@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime
 import pytest
 from playwright.sync_api import Page, expect
 
+from cms.deals import link_reading
+from dealsite.imports.product_page import ProductPage
 from tests.browser.content import now_deal
 from tests.browser.deal_form import (
     CATEGORY,
@@ -49,7 +51,7 @@ def test_a_new_deal_is_published_by_keys_and_the_next_one_begun(editor_window):
     while not publish.evaluate("button => button === document.activeElement"):
         page.keyboard.press("Shift+Tab")
         stops += 1
-    assert stops < 4
+    assert stops < 6  # the link to the shop and Read stand before the title
     fill_in(page, brand="Ochsenkopf", category=CATEGORY)
     expect(lacks).to_contain_text("6 / 6")
     ends = page.get_by_label("Ends")
@@ -73,7 +75,7 @@ def test_a_new_deal_is_published_by_keys_and_the_next_one_begun(editor_window):
 def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_lost(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
-    typed = TEXTS | {"Link": "", "Price": "eighty"}
+    typed = TEXTS | {"Link to the shop": "", "Price": "eighty"}
     fill_in(page, typed, brand="Ochsenkopf")
     choose_picture(page, "A drill in its case")
     page.get_by_role("button", name="Publish now").click()
@@ -93,7 +95,7 @@ def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_l
     expect(brand_field(page)).to_have_value("Ochsenkopf")
     expect(page.get_by_role("main").get_by_role("img", name="A drill in its case")).to_be_visible()
 
-    field(page, "Link").fill("https://shop.example/drill")
+    field(page, "Link to the shop").fill("https://shop.example/drill")
     choose_category(page, CATEGORY)
     page.get_by_role("button", name="Publish now").click()
     expect(said(page, "The deal is published.")).to_be_visible()
@@ -207,7 +209,7 @@ def test_every_field_for_a_brand_offers_brands_and_creates_none(editor_window, p
     page: Page = editor_window()
     page.goto(path.replace("ID", now_deal().id))
     options = page.get_by_role("listbox").get_by_role("option")
-    if path == "/cms/deals/":
+    if path in ("/cms/deals/", "/cms/featured/front/"):
         page.locator("summary").filter(has_text="Filter").click()
     brand = page.locator("[data-combobox]")
     brand.fill("ochsenkpof")
@@ -225,7 +227,11 @@ def test_every_field_for_a_brand_offers_brands_and_creates_none(editor_window, p
 def test_the_form_asks_for_what_the_seller_has_and_hides_nothing_that_is_filled(editor_window):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
-    link, code, stock = field(page, "Link"), field(page, "Voucher code"), page.get_by_label("Stock")
+    link, code, stock = (
+        field(page, "Link to the shop"),
+        field(page, "Voucher code"),
+        page.get_by_label("Stock"),
+    )
     for seller, shown in (("Sold here", [stock]), ("At a shop, with a code", [link, code])):
         page.get_by_label(seller, exact=True).check()
         assert [one for one in (link, code, stock) if one.is_visible()] == shown
@@ -237,3 +243,32 @@ def test_the_form_asks_for_what_the_seller_has_and_hides_nothing_that_is_filled(
     code.fill("")
     page.get_by_label("At a shop", exact=True).check()
     assert [one for one in (link, code, stock) if one.is_visible()] == [link]
+
+
+def test_a_link_that_is_pasted_for_a_title_is_read_at_once(editor_window, monkeypatch):
+    sources = {"title": "JSON-LD", "brand": "JSON-LD"}
+    lamp = ProductPage(title="Desk lamp", brand="Ochsenkop", sources=sources)
+    monkeypatch.setattr(link_reading, "fetch_product", {"https://shop.example/lamp": lamp}.__getitem__)
+    page: Page = editor_window()
+    page.goto("/cms/deals/new/")
+    title, link = field(page, "Title"), field(page, "Link to the shop")
+    paste = """(input, text) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", text);
+        const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+        return !input.dispatchEvent(event);
+    }"""
+    assert not title.evaluate(paste, "Lamp of https://shop.example/lamp")
+    assert title.evaluate(paste, "https://shop.example/lamp ")
+    expect(title).to_have_value("Desk lamp")
+    expect(title).to_be_focused()
+    expect(title).to_have_accessible_description(re.compile("^Read at .*: title and brand from JSON-LD."))
+    expect(link).to_have_value("https://shop.example/lamp")
+    assert not link.evaluate(paste, "https://shop.example/other")
+    expect(page.get_by_role("region", name="To publish")).to_contain_text("2 / 5")
+    brand_field(page).focus()
+    page.get_by_role("option", name="Ochsenkopf").click()
+    page.get_by_role("button", name="Read again").click()
+    expect(page.get_by_text("it says nothing that was missing here")).to_be_visible()
+    expect(brand_field(page)).to_have_value("Ochsenkopf")
+    assert flaws(page) == []

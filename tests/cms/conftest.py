@@ -99,7 +99,8 @@ def picture_file(name: str = "keyboard.png", colour: str = "teal") -> SimpleUplo
 def inputs(response: Any) -> dict[str, Any]:
     """Return what a browser would send of a page's form with the POST method: its inputs as they stand.
 
-    Of several forms it is the first in which something can be entered, else the first.
+    Of several forms it is the first in which something can be entered, else the first; of a part of one, all of it.
+    Fields that stand elsewhere on the page belong to it, too.
     """
     html = response.content.decode()
     forms = [
@@ -111,7 +112,9 @@ def inputs(response: Any) -> dict[str, Any]:
         and reverse("cms_choose") not in part.split(">")[0]
     ]
     entered = re.compile(r'<(?:textarea|select|input(?![^>]*type="hidden"))')
-    form = next((part for part in forms if entered.search(part)), forms[0])
+    form = next((part for part in forms if entered.search(part)), forms[0] if forms else html)
+    if own := re.match(r'<form id="([^"]+)"', form):
+        form += "".join(re.findall(rf'<input[^>]*form="{own[1]}"[^>]*>', html.replace(form, "")))
     sent: dict[str, Any] = {}
     for tag in re.findall(r"<input[^>]*>", form, re.S):
         attributes = dict(re.findall(r'([a-z_-]+)="([^"]*)"', tag, re.S))
@@ -124,7 +127,7 @@ def inputs(response: Any) -> dict[str, Any]:
             continue
         value = unescape(attributes.get("value", ""))
         name = attributes["name"]
-        if name in ("deal", "title", "position") and 'id="featured"' in form:
+        if name in ("deal", "title", "position") and 'name="replaced"' in form:
             sent.setdefault(name, []).append(value)
         else:
             sent[name] = value

@@ -52,6 +52,7 @@ def posts():
         reverse("cms_brand", args=["nordlicht"]): {"name": "Vela", "version": "1"},
         reverse("cms_category", args=["toys-hobbies"]): {"name": "Vela", "version": "1"},
         reverse("cms_featured_page", args=["front"]): {"do": "save", "version": "0"},
+        reverse("cms_preview_featured", args=["front"]): {},
     }
 
 

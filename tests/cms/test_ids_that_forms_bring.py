@@ -42,7 +42,7 @@ def planned_list(browser, new_id):
 
 def pasted_rows(browser, new_id):
     sent = {"rows": "title\tprice\nLamp\t9", "has_titles": "on", "token": new_id}
-    return browser.post("/cms/imports/paste/", sent)
+    return browser.post("/cms/imports/", sent)
 
 
 FORMS = {

@@ -248,8 +248,8 @@ FORMS: dict[str, Form] = {
     "cms_new_message": Form(
         of(deal="{live}", audience="all", headline="x", token=TOKEN, sure="yes", action="send")
     ),
-    "cms_imports": Form(a_file),
-    "cms_paste_rows": Form(filled_in("/cms/imports/paste/", rows="Title\tPrice\nA lamp\t9.00")),
+    "cms_imports file": Form(a_file),
+    "cms_imports rows": Form(filled_in("/cms/imports/", rows="Title\tPrice\nA lamp\t9.00")),
     "cms_pause_job": Form(of(), at=JOB.format("{job}", "pause")),
     "cms_resume_job": Form(of(), at=JOB.format("{paused}", "resume")),
     "cms_cancel_job": Form(of(), at=JOB.format("{job}", "cancel")),
@@ -288,6 +288,7 @@ LEFT_OUT = {
     "remove_passkey": "needs an authenticator: tests/accounts/test_passkeys.py",
     "accept_changes": "changes what is seen alone",
     "cms_preview_deal": "shows, and stores nothing",
+    "cms_preview_featured": "shows, and stores nothing",
     "cms_markdown": "turns what was pasted, and stores nothing",
     "cms_leave": "the end of cms_presence",
     "cms_cancel_answer": "stops a thread of this process",

@@ -1,7 +1,8 @@
-"""Fetching pictures: from public addresses by https only, and from no server for long."""
+"""Fetching pictures and pages of shops: from public addresses by https only, and from no server for long."""
 
 import contextlib
 import datetime
+import gzip
 import http.server
 import io
 import ipaddress
@@ -10,6 +11,7 @@ import ssl
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -21,12 +23,15 @@ from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.imports import downloads
-from dealsite.imports.downloads import CannotFetch
+from dealsite.imports.downloads import PICTURES, Answer, CannotFetch
+from dealsite.imports.product_page import PAGES
 from dealsite.pictures.uploads import MAX_BYTES
 from dealsite.web import guarded_http
 from tests.imports.builders import check_rows, make_row
 
-HOST = "images.example"
+HOST, OTHER = "images.example", "other.example"
+PAGE = b"<title>Lamp</title>"
+HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 def picture():
@@ -43,6 +48,7 @@ class Site(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answers)
         self.asked: list[tuple[str, str]] = []
+        self.encodings: set[str] = set()  # that were asked for
         self.ended = threading.Event()
 
     def get_request(self):
@@ -67,17 +73,42 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.asked.append((self.headers["Host"], self.path))
+        self.server.encodings.add(self.headers["Accept-Encoding"])
         name = self.path.partition("?")[0]
         getattr(self, f"send_{name.strip('/')}", self.send_missing)()
 
     def send_picture(self):
         self.send(200, picture())
 
+    def send_page(self):
+        self.send(200, PAGE, **HTML)
+
+    def send_feed(self):
+        self.send(200, PAGE, **{"Content-Type": "application/atom+xml"})
+
+    def send_untyped(self):
+        self.send(200, PAGE)
+
+    def send_large(self):
+        self.send(200, b"x" * 5_000_000, **HTML)
+
+    def send_packed(self):
+        self.send(200, gzip.compress(bytes(50_000_000)), **HTML, **{"Content-Encoding": "gzip"})
+
+    def send_away(self):
+        self.send(301, b"", Location=f"https://{OTHER}/page")
+
+    def send_inside(self):
+        self.send(302, b"", Location="https://inside.example/page")
+
+    def send_again(self):
+        self.send(302, b"", Location="/page")
+
     def send_missing(self):
         self.send(404, b"nothing")
 
     def send_elsewhere(self):
-        self.send(302, b"", Location="https://other.example/picture")
+        self.send(302, b"", Location=f"https://{OTHER}/picture")
 
     def send_here(self):
         self.send(302, b"", Location="/picture")
@@ -93,6 +124,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
     def send_endless(self):
         self.send_response(200)
+        self.send_header("Content-Type", "text/html")
         self.end_headers()
         try:
             while True:
@@ -102,6 +134,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
     def send_slow(self):
         self.send_response(200)
+        self.send_header("Content-Type", "text/html")
         self.end_headers()
         try:
             for _ in range(1000):
@@ -122,6 +155,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
     def send_short(self):
         self.send_response(200)
+        self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", "1000")
         self.end_headers()
         self.wfile.write(b"x")
@@ -141,7 +175,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A certificate for images.example, and the key to it, in one file."""
+    """A certificate for both hosts, and the key to it, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
     now = datetime.datetime.now(datetime.UTC)
@@ -153,7 +187,7 @@ def certificate(tmp_path_factory):
         .serial_number(1)
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST), x509.DNSName(OTHER)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -167,17 +201,22 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def names(monkeypatch):
-    """What the name server answers: host -> addresses; every question is noted under 'asked'."""
-    answers = {HOST: ["127.0.0.1"], "asked": []}
+    """What the name server answers: host -> addresses; every question is noted under 'asked'.
+
+    Once asked, it may answer otherwise: as 'then' says.
+    """
+    answers: dict[str, Any] = {HOST: ["127.0.0.1"], "asked": [], "then": {}}
 
     def getaddrinfo(host, port, *_, **__):
         host = host.decode() if isinstance(host, bytes) else host
-        if host in ("127.0.0.1", "127.0.0.2"):  # no name: an address to connect to
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))]
-        answers["asked"].append(host)
-        if host not in answers:
-            raise socket.gaierror("unknown")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answers[host]]
+        if ":" in host or host.replace(".", "").isdigit():  # no name: an address to connect to
+            found = [host]
+        else:
+            answers["asked"].append(host)
+            if host not in answers:
+                raise socket.gaierror("unknown")
+            found, answers[host] = answers[host], answers["then"].get(host, answers[host])
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return answers
@@ -203,20 +242,25 @@ def site(certificate, names, monkeypatch):
     server.server_close()
 
 
-def refusal(url):
+@pytest.fixture(params=[PICTURES, PAGES], ids=["picture", "page"])
+def rules(request):
+    return request.param
+
+
+def refusal(url, rules=PICTURES):
     """Why a URL is not fetched."""
     with pytest.raises(CannotFetch) as caught:
-        downloads.fetch(url)
+        downloads.fetch(url, rules)
     return str(caught.value)
 
 
 def test_a_picture_is_fetched_with_its_name_and_query(site):
-    assert downloads.fetch(f"https://{HOST}/picture?fit=crop&h=300") == picture()
+    assert downloads.fetch(f"https://{HOST}/picture?fit=crop&h=300", PICTURES).content == picture()
     assert site.asked == [(HOST, "/picture?fit=crop&h=300")]
 
 
 def test_a_redirect_within_the_site_is_followed(site):
-    assert downloads.fetch(f"https://{HOST}/here") == picture()
+    assert downloads.fetch(f"https://{HOST}/here", PICTURES).content == picture()
 
 
 def test_a_redirect_elsewhere_is_not_followed(site, names):
@@ -225,57 +269,98 @@ def test_a_redirect_elsewhere_is_not_followed(site, names):
     assert "other.example" not in names["asked"]
 
 
-def test_a_redirect_to_http_is_not_followed(site):
-    assert refusal(f"https://{HOST}/plain") == "Pictures are fetched from https:// addresses only."
+def test_a_redirect_to_http_is_not_followed(site, rules):
+    assert refusal(f"https://{HOST}/plain", rules) == "Only https:// addresses are fetched."
 
 
-def test_a_redirect_to_what_is_no_address_is_refused(site):
-    assert refusal(f"https://{HOST}/astray") == "This is not a web address."
+def test_a_redirect_to_what_is_no_address_is_refused(site, rules):
+    assert refusal(f"https://{HOST}/astray", rules) == "This is not a web address."
 
 
 def test_a_length_that_is_no_number_is_not_believed(site):
-    assert downloads.fetch(f"https://{HOST}/odd") == b"x"
+    assert downloads.fetch(f"https://{HOST}/odd", PICTURES).content == b"x"
 
 
 def test_a_path_may_begin_with_two_slashes(site):
-    assert downloads.fetch(f"https://{HOST}//picture?size=2") == picture()
+    assert downloads.fetch(f"https://{HOST}//picture?size=2", PICTURES).content == picture()
     assert site.asked == [(HOST, "/picture?size=2")]  # this server takes two for one
     assert refusal(f"https://{HOST}//[x") == "The server answered 404."
 
 
-def test_redirects_come_to_an_end(site):
-    assert refusal(f"https://{HOST}/loop") == "The address redirects too often."
+def test_redirects_come_to_an_end(site, rules):
+    assert refusal(f"https://{HOST}/loop", rules) == "The address redirects too often."
 
 
-def test_an_error_of_the_server_is_named(site):
-    assert refusal(f"https://{HOST}/missing") == "The server answered 404."
+def test_an_error_of_the_server_is_named(site, rules):
+    assert refusal(f"https://{HOST}/missing", rules) == "The server answered 404."
 
 
-@pytest.mark.parametrize("path", ["huge", "endless"])
-def test_a_large_picture_is_not_fetched_to_its_end(site, path):
-    assert refusal(f"https://{HOST}/{path}") == "The picture is larger than 10 MB."
+@pytest.mark.parametrize(
+    ("path", "rules", "most"),
+    [("huge", PICTURES, 10), ("endless", PICTURES, 10), ("large", PAGES, 3), ("endless", PAGES, 3)],
+)
+def test_what_is_large_is_not_fetched_to_its_end(site, path, rules, most):
+    assert refusal(f"https://{HOST}/{path}", rules) == f"It is larger than {most} MB."
 
 
-def test_a_server_that_drips_is_left_at_the_deadline(site, monkeypatch):
-    monkeypatch.setattr(downloads, "SECONDS", 0.3)
+def test_a_server_that_drips_is_left_at_the_deadline(site, rules):
     start = time.monotonic()
-    assert refusal(f"https://{HOST}/slow") == "The site broke off, or took too long."
+    assert (
+        refusal(f"https://{HOST}/slow", replace(rules, seconds=0.3))
+        == "The site broke off, or took too long."
+    )
     assert time.monotonic() - start < 10  # it would drip for 50 seconds
 
 
-def test_a_picture_cut_short_is_refused(site):
-    assert refusal(f"https://{HOST}/short") == "The site broke off, or took too long."
+def test_what_is_cut_short_is_refused(site, rules):
+    assert refusal(f"https://{HOST}/short", rules) == "The site broke off, or took too long."
 
 
-def test_the_certificate_must_be_for_the_name(site, names):
+def test_what_is_packed_is_refused_and_never_unpacked(site, rules):
+    assert (
+        refusal(f"https://{HOST}/packed", rules)
+        == "The server sent it compressed, although it was asked not to."
+    )
+    assert site.encodings == {"identity"}
+
+
+@pytest.mark.parametrize("path", ["feed", "picture", "untyped"])
+def test_what_a_server_does_not_call_a_page_is_none(site, path):
+    assert refusal(f"https://{HOST}/{path}", PAGES) == "This is not a web page."
+
+
+def test_a_page_may_redirect_to_another_site_whose_address_is_known_then(site, names):
+    names[OTHER] = ["127.0.0.1"]
+    answer = downloads.fetch(f"https://{HOST}/away", PAGES)
+    assert (answer.content, answer.content_type, answer.url) == (
+        PAGE,
+        HTML["Content-Type"],
+        f"https://{OTHER}/page",
+    )
+    assert site.asked == [(HOST, "/away"), (OTHER, "/page")]
+
+
+def test_a_redirect_into_a_private_network_is_not_followed(site, names):
+    names["inside.example"] = ["10.0.0.1"]
+    assert refusal(f"https://{HOST}/inside", PAGES) == "The address leads into a private network."
+    assert site.asked == [(HOST, "/inside")]
+
+
+def test_a_name_that_leads_into_a_private_network_at_its_second_answer_is_not_followed(site, names):
+    names["then"][HOST] = ["10.0.0.1"]
+    assert refusal(f"https://{HOST}/again", PAGES) == "The address leads into a private network."
+    assert (names["asked"], site.asked) == ([HOST, HOST], [(HOST, "/again")])
+
+
+def test_the_certificate_must_be_for_the_name(site, names, rules):
     names["wrong.example"] = ["127.0.0.1"]
-    assert refusal("https://wrong.example/picture") == "The site's certificate is not valid."
+    assert refusal("https://wrong.example/picture", rules) == "The site's certificate is not valid."
     assert site.asked == []
 
 
-def test_the_certificate_must_be_trusted(site, monkeypatch):
+def test_the_certificate_must_be_trusted(site, monkeypatch, rules):
     monkeypatch.setattr(guarded_http, "context", ssl.create_default_context)
-    assert refusal(f"https://{HOST}/picture") == "The site's certificate is not valid."
+    assert refusal(f"https://{HOST}/picture", rules) == "The site's certificate is not valid."
 
 
 def test_one_private_address_among_public_ones_is_enough_to_refuse(site, names):
@@ -285,22 +370,23 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(site, names):
 
 
 def test_the_name_is_asked_for_once_so_a_second_answer_cannot_lead_elsewhere(site, names):
-    downloads.fetch(f"https://{HOST}/picture")
+    downloads.fetch(f"https://{HOST}/picture", PICTURES)
     assert names["asked"] == [HOST]
 
 
 def test_an_unknown_name_is_refused(names):
-    assert refusal("https://nowhere.example/x") == "The site of the picture was not found."
+    assert refusal("https://nowhere.example/x") == "The site was not found."
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254"])
-def test_a_private_address_is_never_connected_to(names, monkeypatch, address):
-    names["inside.example"] = [address]
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1"])
+def test_a_private_address_is_never_connected_to(names, monkeypatch, address, rules):
+    names["inside.example"] = names["localhost"] = [address]
     monkeypatch.setattr(guarded_http, "HTTPSConnection", None)
-    assert refusal("https://inside.example/x") == "The address leads into a private network."
+    for host in ("inside.example", "localhost", f"[{address}]" if ":" in address else address):
+        assert refusal(f"https://{host}/x", rules) == "The address leads into a private network."
 
 
-def test_other_addresses_are_refused_before_any_name_is_asked_for(names, subtests):
+def test_other_addresses_are_refused_before_any_name_is_asked_for(names, rules, subtests):
     for url in [
         "http://images.example/x",
         "ftp://images.example/x",
@@ -314,7 +400,7 @@ def test_other_addresses_are_refused_before_any_name_is_asked_for(names, subtest
         "https://[::1/x",
     ]:
         with subtests.test(url=url):
-            assert refusal(url)
+            assert refusal(url, rules)
             assert names["asked"] == []
 
 
@@ -342,7 +428,7 @@ def test_pictures_are_stored_and_failures_explained(site, tmp_path):
 
 
 def test_what_is_no_picture_is_explained(site, tmp_path, monkeypatch):
-    monkeypatch.setattr(downloads, "fetch", lambda url: b"<html>")
+    monkeypatch.setattr(downloads, "fetch", lambda url, rules: Answer(b"<html>", "image/png", url))
     with override_settings(MEDIA_ROOT=tmp_path):
         fetched = downloads.pictures_of(deals_with(f"https://{HOST}/picture"))
     assert str(fetched[2]).startswith("This file is not a picture")
@@ -357,7 +443,7 @@ def test_few_pictures_are_decoded_at_once(monkeypatch):
             met.append(one_too_many.wait(0.2))
         return Picture(content.decode(), 40, 30, alt)
 
-    monkeypatch.setattr(downloads, "fetch", lambda url: url.rpartition("/")[2].encode())
+    monkeypatch.setattr(downloads, "fetch", lambda url, rules: Answer(url[-1:].encode(), "", url))
     monkeypatch.setattr(downloads, "store_picture", store)
     fetched = downloads.pictures_of(deals_with(*(f"https://{HOST}/{n}" for n in range(6))))
     assert [one.name for _line, one in sorted(fetched.items()) if isinstance(one, Picture)] == [

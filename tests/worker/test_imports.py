@@ -72,9 +72,10 @@ def upload_file(made, *, content=None, now=NOW, **options):
     return one.id
 
 
-def order(import_id, now=NOW):
+def order(import_id, now=NOW, left_out=()):
     one = imports.get(import_id)
-    imports.run(one, version=one.version, job_id=new_ulid(now, 3), by="mara", now=now)
+    job_id = new_ulid(now, 3)
+    imports.run(one, version=one.version, job_id=job_id, by="mara", now=now, left_out=left_out)
 
 
 def work(now=NOW):
@@ -459,6 +460,32 @@ def test_a_row_changes_what_it_has_columns_for(update, cells, changed):
     assert (one.totals["changed"], one.totals["there"]) == ((1, 0) if changed else (0, 1))
     assert deals.get(deal.id).content == replace(deal.content, **changed)
     assert checks.find() == []
+
+
+def test_lines_that_are_left_out_change_nothing():
+    found, made = deals_to_change()
+    titles = ("id", "price")
+    content = as_csv(made, titles)
+    import_id = upload_file(made, content=content, titles=titles, columns=titles, update="prices")
+    work(LATER)
+    assert imports.get(import_id).totals["price"] == 3
+    order(import_id, left_out=[3])
+    work(LATER)
+    one = imports.get(import_id)
+    assert (one.totals["changed"], one.totals["there"], one.totals["notes"]) == (2, 1, 1)
+    assert [deals.get(deal.id).content.price for deal in found] == [25, 30, 25]
+    assert [(remark["line"], remark["refused"]) for remark in one.remarks] == [(3, False)]
+
+
+def test_what_rejects_a_row_is_shown_before_remarks(monkeypatch):
+    monkeypatch.setattr(running, "SHOWN", 2)
+    long = "word " * 80
+    made = [make_row(n, title=long + str(n)) for n in range(3)] + [make_row(3, price="x")]
+    import_id = upload_file(made)
+    work()
+    one = imports.get(import_id)
+    assert [(remark["line"], remark["refused"]) for remark in one.remarks] == [(5, True), (2, False)]
+    assert (one.brands[0]["rows"], one.totals["notes"]) == (3, 3)
 
 
 def test_a_check_shows_what_would_change_field_by_field(private):
@@ -861,16 +888,17 @@ def test_changes_and_their_undo_may_end_at_any_request(when, new_table, monkeypa
     monkeypatch.setattr(running, "monotonic", lambda: 0.0)
     for at in itertools.count(1):
         new_table()
-        made, cells = deals_to_change(3)
+        (*made, other), cells = deals_to_change(4)
         import_id = upload_file([*cells, make_row(0), cells[0] | {"price": "50"}], update="prices")
         work()
-        order(import_id)
+        order(import_id, left_out=[5])
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             work()
         work(LATER)
         one, job = imports.load(import_id)
         assert (one.stage, job.state) == (IMPORTED, "done")
-        assert [one.totals[name] for name in ("changed", "imported", "there", "refused")] == [3, 1, 0, 1]
+        assert [one.totals[name] for name in ("changed", "imported", "there", "refused")] == [3, 1, 1, 1]
+        assert (one.totals["notes"], deals.get(other.id)) == (1, other)
         found = [deals.get(deal.id) for deal in made]
         assert {(deal.version, deal.content.price) for deal in found} == {(2, Decimal("25.00"))}
         imports.undo(one, job, version=one.version, undo_id=new_ulid(LATER, 7), by="eve", now=LATER)

@@ -159,6 +159,11 @@ def _writes(
     ]
 
 
+def shown_of(cards: Iterable[DealCard], now: datetime) -> list[DealCard]:
+    """Return the cards of a list that shoppers see: neither scheduled nor expired."""
+    return [card for card in cards if card.state(now) not in ("scheduled", "expired")]
+
+
 def in_lines(deals: Sequence[DealCard | FeaturedEntry]) -> str:
     """Return a list as the audit log shows it, a line for each deal."""
     return "\n".join(f"{number}. {deal.title} ({deal.id})" for number, deal in enumerate(deals, 1))

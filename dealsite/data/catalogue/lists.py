@@ -36,7 +36,7 @@ from dealsite.data.catalogue.cursors import (
     cursor_of,
     moment_of,
 )
-from dealsite.data.catalogue.featured import FeaturedPage
+from dealsite.data.catalogue.featured import FeaturedPage, shown_of
 from dealsite.data.catalogue.featured import from_item as featured_from_item
 from dealsite.data.catalogue.hot import hot_deals
 from dealsite.data.names import is_slug
@@ -472,12 +472,7 @@ def _page(chosen: DealFilter, latest: Source, cursor: Cursor, query: ListQuery) 
 
 
 def _featured(page_id: str, item: Item | None, now: datetime) -> list[DealCard]:
-    """Return the featured cards that shoppers see: neither scheduled nor expired."""
-    return [
-        card
-        for card in featured_from_item(page_id, item).cards
-        if card.state(now) not in ("scheduled", "expired")
-    ]
+    return shown_of(featured_from_item(page_id, item).cards, now)
 
 
 def _days(items: dict[keys.Key, Item], years: Iterable[int]) -> list[str]:

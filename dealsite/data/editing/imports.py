@@ -83,10 +83,11 @@ class SourceFile:
 class Import:
     """An import; `layout` says how the file is read, `job` works on it, the rest is what came of it.
 
-    `brands` are the first ones that it made, or would make: line, slug and name; `categories` the file's own that the
-    site does not have: name and number of rows; `changes` the first that a check found: line, id, title and
-    fields (name, before, after), `undone_by` the job that takes them back. `totals` holds imported (or, after a check,
-    new), changed, there, refused, brands and notes; `version` counts what editors did to it.
+    `brands` are the first ones that it made, or would make: line, slug, name and, of a check, rows; `categories` the
+    file's own that the site does not have: name and number of rows; `changes` the first that a check found: line, id,
+    title and fields (name, before, after), `undone_by` the job that takes them back. `totals` holds imported (or, after
+    a check, new), changed, there, refused, brands and notes, after a check also how many prices, RRPs and stocks would
+    change; `version` counts what editors did to it.
     """
 
     id: str
@@ -214,15 +215,18 @@ def check(
 
 
 @access_pattern("have the deals of a file imported", "1 transaction")
-def run(one: Import, *, version: int, job_id: str, by: str, now: datetime) -> None:
+def run(
+    one: Import, *, version: int, job_id: str, by: str, now: datetime, left_out: Sequence[int] = ()
+) -> None:
     """Have the deals of a checked file imported; again, after it was cancelled, those that are missing.
 
-    The same person's same click again is harmless. Conflict where it is not checked, or is being imported;
-    VersionConflict if somebody else went on with it.
+    Its lines `left_out` change nothing. The same person's same click again is harmless. Conflict where it is not
+    checked, or is being imported; VersionConflict if somebody else went on with it.
     """
     note = one.source_file.name
+    leave: dict[Path, Any] = {("layout", "left_out"): list(left_out)} if left_out else {}
     writes: list[Write] = [
-        _moved(one, IMPORTING, job_id, version, {}),
+        _moved(one, IMPORTING, job_id, version, leave),
         job_write(RUN_IMPORT, ImportPayload(one.id, by), job_id=job_id, due=now),
         audit.entry_write(by=by, kind="import", subject=one.id, what="imported", note=note, now=now),
     ]

@@ -38,6 +38,7 @@ SOURCE_FILE: Shape = {
 }
 
 PRICES, ALL = "prices", "all"  # what rows change in deals and drafts that are there
+OF_PRICES = ("price", "was_price", "stock")  # the fields that PRICES changes
 
 MAX_CHOICES = 300
 CHOICE = Map(
@@ -61,15 +62,24 @@ LAYOUT: Shape = {
     "categories": ListOf(CHOICE, most=MAX_CHOICES, optional=True),
     "brands": ListOf(CHOICE, most=MAX_CHOICES, optional=True),
     "update": Text(least=0, one_of=("", PRICES, ALL), optional=True),
+    "left_out": ListOf(
+        Whole(least=1), most=SHOWN_REMARKS, optional=True, about="lines that change nothing, as chosen"
+    ),
 }
 
 TOTALS = ("imported", "there", "refused", "brands", "notes", "pictures")
 LATER_TOTALS = {
     "mendable": Whole(optional=True, about="of older imports; nobody reads it"),
     "changed": Whole(optional=True),
+    **dict.fromkeys(OF_PRICES, Whole(optional=True, about="how many a check found to change")),
 }
 
-NEW_BRAND: Shape = {"line": Whole(about="of the file"), "slug": Slug(), "name": Text(most=NAME_CHARACTERS)}
+NEW_BRAND: Shape = {
+    "line": Whole(about="of the file"),
+    "slug": Slug(),
+    "name": Text(most=NAME_CHARACTERS),
+    "rows": Whole(optional=True, about="that have it, as a check found"),
+}
 REMARK: Shape = {
     "line": Whole(least=1, about="of the file"),
     "column": CELL,

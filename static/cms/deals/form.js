@@ -1,4 +1,5 @@
-/* What the form of a deal does by itself: it says what publishing lacks, puts its end off, and publishes at a time. */
+/* What the form of a deal does by itself: it says what publishing lacks, reads a link that is pasted,
+   puts its end off, and publishes at a time. */
 (() => {
   const form = document.getElementById("edit-form");
   const needed = [...form.querySelectorAll("[data-needed]")];
@@ -37,9 +38,25 @@
     end.dispatchEvent(new Event("change", { bubbles: true }));
   });
 
+  // A whole link that is pasted where there is none, or into a title that is empty, is read at once.
+  const reader = form.querySelector("[data-read]");
+  form.addEventListener("paste", (event) => {
+    const link = event.clipboardData.getData("text/plain").trim();
+    const places = [field("link"), field("title")];
+    if (reader?.dataset.read !== "pasted" || !places.includes(event.target)) return;
+    if (!/^https?:\/\/\S+\.\S+$/i.test(link) || event.target.value || field("link").value) return;
+    event.preventDefault();
+    field("link").value = link;
+    form.requestSubmit(reader);
+  });
+  form.addEventListener("submit", ({ submitter }) => {
+    if (submitter && submitter === reader) reader.textContent = reader.dataset.reading;
+  });
+
   form.querySelector("[data-schedule]")?.remove();
   form.addEventListener("input", show);
   form.addEventListener("change", show);
   form.addEventListener("focusout", show);
+  window.addEventListener("load", show); // combobox.js has found its fields by then
   show();
 })();

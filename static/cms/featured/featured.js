@@ -1,27 +1,59 @@
-/* The list of featured deals: moved by dragging, by its buttons and by its numbers, without a round trip.
+/* The list of featured deals: moved by dragging, by keys, by its buttons and by its numbers, without a round trip.
    Nothing is saved before Save is pressed; without script every button sends the whole form instead. */
 (() => {
-  const PART = "featured";
-  const part = () => document.getElementById(PART);
-  const list = () => part().querySelector("[data-list]");
-  const status = () => part().querySelector("[data-status]");
+  const form = document.getElementById("featured");
+  const arranged = document.getElementById("arranged"); // what htmx renews
+  const changes = document.querySelector("[data-changes]");
+  const list = () => form.querySelector("[data-list]");
+  const status = () => form.querySelector("[data-status]");
   const texts = () => status().dataset;
-  const rows = () => [...(list()?.children ?? [])];
+  const rows = () => [...list().children];
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   const idOf = (row) => row.querySelector('[name="deal"]').value;
+  const byId = (id) => rows().find((row) => idOf(row) === id);
+  const announce = (text) => document.dispatchEvent(new CustomEvent("announce", { detail: { text } }));
 
   const say = (text) => {
-    status().textContent = texts().note.replace("{}", text);
-    document.dispatchEvent(new CustomEvent("announce", { detail: { text } }));
+    status().textContent = text;
+    announce(text);
+  };
+
+  // Of places in the saved list those that were moved: all but a longest run that still stands in its order, of two such
+  // runs one without the deal that was moved last.
+  const moved = (places, last) => {
+    const isBetter = (run, best) => run.length > best.length || (run.length === best.length && best.includes(last));
+    const longest = (runs) => runs.reduce((best, run) => (isBetter(run, best) ? run : best), []);
+    const runs = [];
+    for (const place of places) runs.push([...longest(runs.filter((run) => run.at(-1) < place)), place]);
+    return places.filter((place) => !longest(runs).includes(place));
+  };
+
+  let unsaved = 0;
+  let lastMoved = "";
+  const compare = () => {
+    const saved = list().dataset.saved.split(" ").filter(Boolean);
+    const places = new Map(rows().map((row) => [row, saved.indexOf(idOf(row))]));
+    const there = [...places.values()].filter((place) => place >= 0);
+    const others = moved(there, saved.indexOf(lastMoved));
+    for (const [row, place] of places) {
+      row.querySelector("[data-was]").textContent = others.includes(place) ? texts().was.replace("{}", place + 1) : "";
+    }
+    unsaved = others.length + (places.size - there.length) + (saved.length - there.length);
+    changes.textContent = unsaved === 1 ? changes.dataset.one : changes.dataset.many.replace("{}", unsaved);
+    changes.hidden = !unsaved || Boolean(form.querySelector('[name="plan"]'));
   };
 
   const renumber = () => {
     rows().forEach((row, index) => { row.querySelector('[name="position"]').value = index + 1; });
-    part().querySelector("[data-count]").textContent = rows().length;
-    part().querySelector("[data-empty]").hidden = rows().length > 0;
+    form.querySelector("[data-count]").textContent = rows().length;
+    form.querySelector("[data-nothing]").hidden = rows().length > 0;
+    compare();
+    form.dispatchEvent(new Event("change")); // for the preview
   };
 
   const tellPlace = (row) => {
+    lastMoved = idOf(row);
     renumber();
     const place = rows().indexOf(row) + 1;
     const words = texts().placed.replace("{place}", place).replace("{all}", rows().length);
@@ -35,43 +67,43 @@
     tellPlace(row);
   };
 
-  const moveBy = (row, step, buttonId) => {
+  const moveBy = (row, step) => {
+    const focused = row.contains(document.activeElement) ? document.activeElement : null;
     const index = rows().indexOf(row) + step;
     if (index < 0 || index >= rows().length) {
       say((step < 0 ? texts().top : texts().bottom).replace("{}", row.dataset.title));
     } else {
       place(row, index);
     }
-    document.getElementById(buttonId).focus(); // a moved element loses the focus
+    focused?.focus(); // a moved element loses the focus
   };
 
   const takeOut = (row) => {
     const next = row.nextElementSibling ?? row.previousElementSibling;
     const hadFocus = row.contains(document.activeElement);
-    const picked = document.getElementById(`pick-${idOf(row)}`);
+    const stale = "fault" in row.dataset ? "arranged" : document.getElementById(`pick-${idOf(row)}`) && "choices";
     row.remove();
     renumber();
-    if (hadFocus) (next?.querySelector('[value^="remove:"]') ?? document.getElementById("pasted")).focus();
+    if (hadFocus) (next?.querySelector('[value^="remove:"]') ?? document.getElementById("picker-words")).focus();
     say(texts().out.replace("{}", row.dataset.title));
-    return picked && send("order", "picker"); // brings the deals to choose from up to date
+    return stale && send("order", stale); // brings up to date what else tells of it
   };
 
   // What needs the server is sent by htmx: it answers with the whole part, and the focus is kept by the button's id.
-  const send = (value, id = PART) => {
-    const values = Object.fromEntries([["do", value]]);
-    return htmx.ajax("POST", part().action, { source: part(), target: `#${id}`, swap: "outerHTML", values });
-  };
+  const send = (value, id = "arranged") => htmx.ajax("POST", form.action, {
+    source: form, target: `#${id}`, swap: "innerHTML", values: { do: value },
+  });
 
   let saving = false;
-  const act = (value, buttonId) => {
+  const act = async (value) => {
     const [action, id] = value.split(":");
-    const row = rows().find((each) => idOf(each) === id);
-    if (row && action === "up") return moveBy(row, -1, buttonId);
-    if (row && action === "down") return moveBy(row, 1, buttonId);
+    const row = byId(id);
+    if (row && action === "up") return moveBy(row, -1);
+    if (row && action === "down") return moveBy(row, 1);
     if (row && action === "remove") return takeOut(row);
-    if (action !== "save" && action !== "plan") return send(value);
+    if (action !== "save" && action !== "plan") return send(value, action === "page" ? "choices" : "arranged");
     saving = true;
-    return part().requestSubmit(part().querySelector(`[name="do"][value="${action}"]`));
+    return form.requestSubmit(document.querySelector(`[form="featured"][name="do"][value="${action}"]`));
   };
 
   const placeByNumber = (fieldId, typed, hadFocus) => {
@@ -87,6 +119,15 @@
     if (hadFocus) field.focus();
   };
 
+  // Adds the first deal that the words find; the next words can be typed at once.
+  const addFirst = async (field) => {
+    await send("pick", "choices");
+    const first = form.querySelector('[data-choices] [value^="add:"]');
+    if (!first) return;
+    await send(first.value);
+    document.getElementById(field)?.select();
+  };
+
   // One after the other: an answer still on its way would undo what is done meanwhile.
   let waiting = 0;
   let turn = Promise.resolve();
@@ -96,49 +137,81 @@
   };
 
   document.addEventListener("submit", (event) => {
-    if (event.target.id !== PART || event.submitter?.hasAttribute("formaction")) return;
-    const { value = "order", id = "" } = event.submitter ?? {};
-    if ((value === "save" || value === "plan") && (saving || !waiting)) return;
+    if (event.target !== form || event.submitter?.hasAttribute("formaction")) return;
+    const { value = "order" } = event.submitter ?? {};
+    if ((value === "save" || value === "plan") && (saving || !waiting)) {
+      saving = true;
+      return;
+    }
     event.preventDefault();
-    inTurn(() => act(value, id));
+    inTurn(() => act(value));
   });
 
-  document.addEventListener("change", (event) => {
-    if (event.target.name !== "position" || !event.target.closest(`#${PART}`)) return;
-    const { id, value } = event.target;
+  addEventListener("beforeunload", (event) => { if (unsaved && !saving && !form.querySelector('[name="plan"]')) event.preventDefault(); });
+
+  form.addEventListener("change", (event) => {
+    const { id, name, value } = event.target;
     const hadFocus = document.activeElement === event.target;
-    inTurn(() => placeByNumber(id, value, hadFocus));
+    if (name === "position") inTurn(() => placeByNumber(id, value, hadFocus));
+    if ("pick" in event.target.dataset) inTurn(() => send("pick", "choices"));
   });
 
-  // Enter in a field does what the button beside it does.
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.defaultPrevented || !event.target.closest?.(`#${PART}`)) return;
-    if (event.target.dataset.enter) {
+    const { target, key } = event;
+    if (event.defaultPrevented || !(target.form === form || form.contains(target))) return;
+    const row = target.closest("[data-row]");
+    if (row && event.altKey && (key === "ArrowUp" || key === "ArrowDown")) {
       event.preventDefault();
-      document.getElementById(event.target.dataset.enter).click();
-    } else if (event.target.name === "position") {
+      inTurn(() => moveBy(row, key === "ArrowUp" ? -1 : 1));
+    } else if (row && key === "Delete" && target.name !== "position") {
       event.preventDefault();
-      event.target.dispatchEvent(new Event("change", { bubbles: true }));
+      inTurn(() => takeOut(row));
+    } else if (key === "Enter" && target.dataset.enter) { // what the button beside it does
+      event.preventDefault();
+      document.getElementById(target.dataset.enter).click();
+    } else if (key === "Enter" && target.name === "at") {
+      event.preventDefault();
+      document.querySelector('[form="featured"][value="plan"]').click();
+    } else if (key === "Enter" && target.name === "words") {
+      event.preventDefault();
+      if (target.value.trim()) inTurn(() => addFirst(target.id));
+    } else if (key === "Enter" && target.name === "position") {
+      event.preventDefault();
+      target.dispatchEvent(new Event("change", { bubbles: true }));
     }
   });
 
   const start = () => {
-    const apply = part().querySelector("[data-order]");
-    apply.hidden = true; // a number takes effect as soon as it is typed
-    if (!list()) return;
-    for (const grip of part().querySelectorAll("[data-grip]")) grip.hidden = false;
+    form.querySelector("[data-drop]").hidden = false;
+    form.querySelector("[data-press]").hidden = true;
+    for (const grip of form.querySelectorAll("[data-grip]")) grip.hidden = false;
     Sortable.create(list(), {
+      group: { name: "featured", pull: false, put: true },
       handle: "[data-grip]",
-      animation: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 150,
+      animation: calm ? 0 : 150,
       onEnd: (event) => { if (event.oldIndex !== event.newIndex) tellPlace(event.item); },
+      onAdd: (event) => {
+        const place = event.newIndex + 1;
+        event.item.remove();
+        inTurn(() => send(`add:${event.item.dataset.id}:${place}`));
+      },
     });
+    compare();
+  };
+  const offer = () => {
+    const group = { name: "featured", pull: "clone", put: false };
+    Sortable.create(form.querySelector("[data-choices]"), { group, sort: false, draggable: "[data-id]", filter: "button", preventOnFilter: false });
   };
 
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target.id !== PART) return;
+    if (!event.detail.target.matches("#arranged, #choices")) return;
+    offer();
+    if (event.detail.target !== arranged) return;
     start();
-    const text = part().dataset.said;
-    if (text) document.dispatchEvent(new CustomEvent("announce", { detail: { text } }));
+    form.dispatchEvent(new Event("change"));
+    const text = texts().said;
+    if (text) announce(text);
   });
   start();
+  offer();
 })();

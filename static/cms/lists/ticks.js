@@ -5,11 +5,14 @@
   const show = () => {
     const count = document.querySelector("[data-ticks]");
     if (!count) return;
-    const { elements } = count.closest("form");
+    const { elements } = count.form ?? count.closest("form");
     const whole = document.querySelector("[data-ticks-page]");
     const all = Boolean(elements.all?.checked); // all that match, also on other pages
     const ticked = boxes().filter((box) => box.checked).length;
-    const text = all ? count.dataset.all : count.dataset.ticks.replace("{n}", ticked);
+    const { ticks, ticksOne = ticks, ticksMore = 0 } = count.dataset; // of a button: what is on no row, too
+    const number = ticked + Number(ticksMore);
+    const words = number === 1 ? ticksOne : ticks;
+    const text = all ? count.dataset.all : words.replace("{n}", number.toLocaleString(document.documentElement.lang));
     if (count.textContent !== text) count.textContent = text;
     count.hidden = false;
     for (const box of boxes()) box.disabled = all;

@@ -12,6 +12,8 @@
     setTimeout(() => { button.value = button.value === "yes" ? "no" : "yes"; });
   });
 
+  for (const tab of document.querySelectorAll(".tabs-row [aria-current]")) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+
   const isWanted = (message) => message.matches(":hover, :focus-within");
   const leave = (message) => setTimeout(() => {
     if (isWanted(message)) leave(message);

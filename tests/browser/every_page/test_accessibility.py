@@ -107,7 +107,7 @@ def test_a_conflict_about_a_featured_list_is_as_good(look, content):
     page.goto("/cms/featured/front/")
     page.get_by_role("button", name="Move Soon up").click()
     page.locator("[name=version]").evaluate("input => { input.value = 99; }")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save the list").click()
     page.get_by_role("alert").filter(has_text="saved this list").wait_for()
     assert flaws(page) == []
 

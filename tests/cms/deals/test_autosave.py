@@ -72,7 +72,7 @@ def test_an_empty_form_makes_no_draft(editor):
     ("typed", "text"),
     [
         ({"price": "12,50"}, "Not saved: Price: Write the amount with digits and a point"),
-        ({"link": "x"}, "Not saved: Link: Enter a whole link"),
+        ({"link": "x"}, "Not saved: Link to the shop: Enter a whole link"),
         ({"brand": "Unknown"}, "Not saved: Brand: There is no brand “Unknown”."),
         ({"brand": "Newcomer", "brand_new": "on"}, "Not saved: Brand: It is new: save yourself once"),
         ({"title": "a\x07b"}, "Not saved: Title: This holds control characters"),

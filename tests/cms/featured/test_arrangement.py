@@ -67,3 +67,27 @@ def test_adding_a_deal_twice_says_where_it_is():
     arrangement.add(A)
     assert arrangement.ids == [A]
     assert arrangement.said == "“a” is at position 1 already."
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "changes"),
+    [
+        ([A, B, C, D], {}, 0),
+        ([D, A, B, C], {D: 4}, 1),
+        ([A, C, D], {}, 1),
+        ([A, D, B], {D: 4}, 2),
+        ([], {}, 4),
+    ],
+)
+def test_what_was_moved_since_the_list_was_saved_is_known(now, before, changes):
+    arrangement = Arrangement(now)
+    assert arrangement.places_before([A, B, C, D]) == before
+    assert arrangement.changes([A, B, C, D]) == changes
+
+
+def test_what_is_put_in_the_place_of_another_fits_into_a_full_list():
+    arrangement = Arrangement([make_id() for _ in range(MOST_ROWS)])
+    last = arrangement.ids[-1]
+    arrangement.replace(last)
+    arrangement.add(A)
+    assert (arrangement.ids[-1], len(arrangement.ids), arrangement.replaced) == (A, MOST_ROWS, "")

@@ -3,7 +3,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import deals, featured
+from dealsite.data.catalogue import deals, featured, relations
 from dealsite.data.catalogue.deal import deleting
 from dealsite.data.catalogue.featured import MAX_CARDS
 from dealsite.data.table import errors
@@ -35,10 +35,25 @@ def three():
     ]
 
 
-def test_there_is_a_page_for_each_featured_list(editor, calls):
-    html = editor.get(reverse("cms_featured")).content.decode()
-    assert all(f"/cms/featured/{page_id}/" in html for page_id in featured.PAGES)
-    assert calls(lambda: editor.get(reverse("cms_featured"))) == ["Query"]
+def tabs(browser):
+    """Return what the tab of each page says, by its address."""
+    html = browser.get(reverse("cms_featured")).content.decode()
+    nav = html[html.index('aria-label="Pages with featured deals"') :].partition("</nav>")[0]
+    found = re.findall(r'<a href="([^"]+)"[^>]*>(.*?)</a>', nav, re.DOTALL)
+    return {address: " ".join(re.sub("<[^>]+>", " ", text).split()) for address, text in found}
+
+
+def test_each_page_is_a_tab_that_counts_its_deals_and_those_that_are_over(editor, three):
+    feature(*three)
+    feature(make_deal(stock=0), make_deal(expires_at=NOW - HOUR / 2), three[0], page_id="editors-choice")
+    found = tabs(editor)
+    assert list(found) == [reverse("cms_featured_page", args=[page_id]) for page_id in featured.PAGES]
+    assert found[FRONT] == "Front page 3"
+    assert (
+        found[reverse("cms_featured_page", args=["editors-choice"])]
+        == "Editors&#x27; Choice 3 2 of them are over"
+    )
+    assert order(editor.get(reverse("cms_featured"))) == ["A", "B", "C"]
 
 
 def test_deals_are_added_and_saved(editor, calls, three):
@@ -77,8 +92,18 @@ def test_buttons_move_deals_without_saving(editor, three, action, titles, said):
         response = editor.post(FRONT, form, headers=headers)
         assert order(response) == titles
         assert said in response.content.decode()
-        assert "Not saved yet." in response.content.decode()
     assert stored() == ["A", "B", "C"]
+
+
+def test_what_is_not_saved_is_counted_and_marked(editor, three):
+    more = [make_deal(title=title) for title in "DEF"]
+    feature(*three, *more[:2])
+    form = inputs(editor.get(FRONT))
+    html = editor.post(
+        FRONT, form | {"position": ["1", "2", "3", "1", "5"], "do": f"add:{more[2].id}"}
+    ).content.decode()
+    assert re.findall(r"was at \d", html) == ["was at 4"]
+    assert "2 changes not saved" in html
 
 
 def test_the_button_that_moved_a_deal_keeps_the_focus(editor, three):
@@ -95,20 +120,51 @@ def test_position_numbers_count_when_saving(editor, three):
     assert stored() == ["C", "A", "B"]
 
 
+def offered(browser, **asked):
+    """Return the titles that the picker shows for what is typed and chosen in it."""
+    html = browser.post(FRONT, inputs(browser.get(FRONT)) | {"do": "pick"} | asked).content.decode()
+    return re.findall(r'<span\s+class="line-clamp-2[^"]*"\s+dir="auto">([^<]+)</span>', html)
+
+
 @pytest.mark.parametrize("form", ["{id}", "https://deals.example/deals/{id}/a/", "see {id}!"])
-def test_a_deal_is_added_by_its_id_or_link(editor, three, form):
-    pasted = form.format(id=three[0].id)
-    response = editor.post(FRONT, inputs(editor.get(FRONT)) | {"pasted": pasted, "do": "find"})
-    assert order(response) == ["A"]
-    assert "“A” is added at position 1." in response.content.decode()
+def test_a_deal_is_found_by_its_id_or_link(editor, three, form):
+    assert offered(editor, words=form.format(id=three[0].id)) == ["A"]
 
 
-@pytest.mark.parametrize("pasted", ["", "nothing", "x" * 9000, "\x00", make_id()])
-def test_what_is_no_deal_is_not_added(editor, three, pasted):
+@pytest.mark.parametrize("words", ["nothing", "x" * 9000, "\x00", make_id()])
+def test_what_is_no_deal_is_not_found(editor, three, search_index, words):
+    search_index()
+    html = editor.post(FRONT, inputs(editor.get(FRONT)) | {"words": words, "do": "pick"}).content.decode()
+    assert re.search('hold these words|This deal does not exist|class="choice-row"', html)
+    assert ('class="choice-row"' in html) == (words == "\x00")
+
+
+@pytest.mark.parametrize("deal_id", ["nothing", "", make_id(), "\x00"])
+def test_what_is_no_deal_is_not_added(editor, three, deal_id):
     feature(three[0])
-    response = editor.post(FRONT, inputs(editor.get(FRONT)) | {"pasted": pasted, "do": "find"})
-    assert order(response) == ["A"]
-    assert re.search("This is no id or link of a deal|This deal does not exist", response.content.decode())
+    assert order(editor.post(FRONT, inputs(editor.get(FRONT)) | {"do": f"add:{deal_id}"})) == ["A"]
+
+
+def test_a_deal_is_added_at_a_place(editor, three):
+    feature(*three[:2])
+    for place, titles in (
+        ("1", ["C", "A", "B"]),
+        ("2", ["A", "C", "B"]),
+        ("99", ["A", "B", "C"]),
+        ("x", ["A", "B", "C"]),
+    ):
+        form = inputs(editor.get(FRONT)) | {"do": f"add:{three[2].id}:{place}"}
+        assert order(editor.post(FRONT, form)) == list(titles)
+
+
+def test_a_deal_takes_the_place_of_one_that_is_over(editor, three):
+    over = make_deal(title="Over", stock=0)
+    feature(three[0], over, three[1])
+    response = editor.post(FRONT, inputs(editor.get(FRONT)) | {"do": f"replace:{over.id}"})
+    assert "In place of 2, Over" in response.content.decode()
+    assert order(editor.post(FRONT, inputs(response) | {"do": f"add:{three[2].id}"})) == ["A", "C", "B"]
+    damaged = inputs(response) | {"replaced": make_id(), "do": f"add:{three[2].id}"}
+    assert order(editor.post(FRONT, damaged)) == ["A", "Over", "B", "C"]
 
 
 def test_a_deals_own_page_leads_here_with_it_added(editor, three, calls):
@@ -116,44 +172,48 @@ def test_a_deals_own_page_leads_here_with_it_added(editor, three, calls):
     assert order(editor.get(FRONT, {"add": "\x00"})) == []
 
 
-def test_deals_are_picked_from_the_latest_a_brand_a_category_or_those_to_come(editor):
-    make_deal(title="Of Vela", brand="Vela")
-    make_deal(title="A toy", category="toys-hobbies")
+def test_deals_are_picked_by_state_brand_category_and_words_in_an_order(editor, search_index):
+    make_deal(title="Of Vela", brand="Vela", live_at=NOW - 2 * HOUR)
+    toy = make_deal(title="A toy", category="toys-hobbies", live_at=NOW - HOUR)
     make_deal(title="To come", live_at=NOW + DAY)
     make_deal(title="Over", expires_at=NOW - HOUR / 2)
-
-    def offered(**source):
-        html = editor.post(FRONT, inputs(editor.get(FRONT)) | source | {"do": "pick"}).content.decode()
-        return re.findall(r'<p class="font-semibold wrap-anywhere" dir="auto">([^<]+)</p>', html)
-
-    assert offered(source="latest") == ["A toy", "Of Vela"]
-    assert offered(source="scheduled") == ["To come"]
-    assert offered(source="brand", brand="vela") == ["Of Vela"]
-    assert offered(source="brand", brand="") == []
-    assert offered(source="brand", brand="nobody") == []
-    assert offered(source="toys-hobbies") == ["A toy"]
-    assert offered(source="nonsense") == ["A toy", "Of Vela"]
+    relations.add(relations.DEAL_LIKE, toy.id, username="sam", now=NOW)
+    search_index()
+    assert offered(editor, sort="newest") == ["A toy", "Of Vela"]
+    assert offered(editor, sort="likes") == ["A toy", "Of Vela"]
+    assert offered(editor, state="scheduled") == ["To come"]
+    assert offered(editor, brand="vela") == ["Of Vela"]
+    assert offered(editor, brand="nobody") == []
+    assert offered(editor, category="toys-hobbies") == ["A toy"]
+    assert offered(editor, words="vela") == ["Of Vela"]
+    assert offered(editor, state="nonsense", sort="\x00", category="x", page="-1") == ["A toy", "Of Vela"]
 
 
-def test_the_picker_has_pages_and_keeps_its_place_and_the_list(editor, three):
+def test_without_an_index_the_picker_says_so(editor, three):
+    assert "Search is being set up" in editor.get(FRONT).content.decode()
+
+
+def test_the_picker_has_pages_and_keeps_its_place_and_the_list(editor, three, search_index):
     for number in range(30):
         make_deal(title=f"Older {number:02}", live_at=NOW - DAY - number * HOUR)
     feature(*three)
-    page = editor.get(FRONT)
-    onward = re.search(r'value="(after:[0-9A-Z]{26})"', page.content.decode())[1]
-    second = editor.post(FRONT, inputs(page) | {"do": onward})
+    search_index()
+    page = editor.post(FRONT, inputs(editor.get(FRONT)) | {"sort": "newest", "do": "pick"})
+    assert 'value="page:2"' in page.content.decode()
+    second = editor.post(FRONT, inputs(page) | {"sort": "newest", "do": "page:2"})
+    assert 'value="page:1"' in second.content.decode()
     assert "Older 29" in second.content.decode()
     assert order(second) == ["A", "B", "C"]
     added = re.search(r'value="(add:[0-9A-Z]{26})"', second.content.decode())[1]
-    third = editor.post(FRONT, inputs(second) | {"do": added})
+    third = editor.post(FRONT, inputs(second) | {"sort": "newest", "do": added})
     assert "Older 29" in third.content.decode()
     assert len(order(third)) == 4
 
 
-@pytest.mark.parametrize("place", ["after:x", "before:\x00", "after:", "x", "after:" + "0" * 26])
-def test_a_damaged_place_in_the_picker_does_no_harm(editor, three, place):
+@pytest.mark.parametrize("page", ["x", "\x00", "", "0", "9" * 4000])
+def test_a_damaged_place_in_the_picker_does_no_harm(editor, three, page):
     feature(*three)
-    response = editor.post(FRONT, inputs(editor.get(FRONT)) | {"place": place, "do": "order"})
+    response = editor.post(FRONT, inputs(editor.get(FRONT)) | {"page": page, "do": "order"})
     assert response.status_code == 200
     assert order(response) == ["A", "B", "C"]
 
@@ -162,10 +222,40 @@ def test_what_shoppers_would_not_buy_is_warned_of(editor):
     over = make_deal(title="Over", expires_at=NOW - HOUR / 2)
     sold = make_deal(title="Sold", stock=0)
     later = make_deal(title="Later", live_at=NOW + DAY)
-    feature(over, sold, later)
+    soon = make_deal(title="Soon", expires_at=NOW + HOUR)
+    feature(over, sold, later, soon)
     html = editor.get(FRONT).content.decode()
-    for warning in ("It has expired", "It is sold out", "It is not live yet"):
-        assert html.count(warning) == 1
+    faults = "Shoppers see 2 of these 4 deals. 1 has expired. 1 is sold out. 1 is not live yet. 1 ends within 48 hours."
+    assert faults in html
+    assert re.findall(r'aria-label="Replace (\w+)"', html) == ["Over", "Sold"]
+
+
+PREVIEW = reverse("cms_preview_featured", args=["front"])
+
+
+def previewed(browser, form, address=PREVIEW):
+    """Return the titles that the preview shows of these deals, in order: featured ones, and those below."""
+    html = browser.post(address, form, headers=HTMX).content.decode()
+    above, _, below = html.partition("</section>")
+    return tuple("".join(re.findall(r">\s*(A|B|Over|C)\s*</a>", part)) for part in (above, below))
+
+
+def test_the_preview_is_the_page_with_the_list_of_the_form(editor, three):
+    over = make_deal(title="Over", expires_at=NOW - HOUR / 2)
+    form = inputs(editor.get(FRONT)) | {
+        "deal": [three[1].id, over.id, three[0].id],
+        "title": ["", "", ""],
+        "position": ["1", "2", "3"],
+    }
+    assert previewed(editor, form) == ("BA", "ABC")
+    assert stored() == []
+    whole = editor.post(PREVIEW, form).content.decode()
+    assert "Nothing was saved" in whole
+    choice = reverse("cms_preview_featured", args=["editors-choice"])
+    assert previewed(editor, form, choice)[0] == "BA"
+    toys = reverse("cms_preview_featured", args=["toys-hobbies"])
+    assert previewed(editor, form, toys) == ("BA", "")
+    assert editor.post(reverse("cms_preview_featured", args=["nothing"]), form).status_code == 404
 
 
 def test_of_two_editors_the_second_sees_both_lists_and_loses_nothing(editor, three):

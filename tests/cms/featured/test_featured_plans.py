@@ -12,10 +12,10 @@ from django.urls import reverse
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deal.deleting import delete
 from dealsite.worker import loop
-from tests.builders import DAY, EDITOR, NOW, make_deal
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX, inputs, said, way_back
 
-FRONT, INDEX = reverse("cms_featured_page", args=["front"]), reverse("cms_featured")
+FRONT, INDEX = reverse("cms_featured_page", args=["front"]), reverse("cms_featured_plans")
 SOON = "2026-11-21T18:00"
 
 
@@ -176,6 +176,32 @@ def test_a_plan_of_another_page_is_404(editor):
     )
 
 
+def test_the_page_is_looked_at_as_it_will_be_at_the_time_of_a_plan(editor):
+    good, ends = make_deal(title="Good"), make_deal(title="Ends before", expires_at=NOW + HOUR)
+    later = make_deal(title="Live by then", live_at=NOW + DAY / 8)
+    arrange(editor, good, ends, later, do="plan", at=SOON)
+    plan = featured_plans.newest()[0]
+    address = reverse("cms_preview_featured", args=["front"])
+
+    now = form(editor)
+    assert f'value="{plan.id}"' in editor.get(FRONT).content.decode()
+    seen = (
+        editor.post(address, now | {"previewed": plan.id}, headers=HTMX)
+        .content.decode()
+        .partition("</section>")[0]
+    )
+    assert ("Good" in seen, "Live by then" in seen, "Ends before" in seen) == (True, True, False)
+    other = reverse("cms_preview_featured", args=["editors-choice"])
+    assert editor.post(other, now | {"previewed": plan.id}, headers=HTMX).status_code == 404
+
+
+def test_what_will_be_over_at_the_time_of_a_plan_is_counted(editor, search_index):
+    arrange(editor, make_deal(), make_deal(expires_at=NOW + HOUR), do="plan", at=SOON)
+    search_index()
+    for address in (INDEX, FRONT):
+        assert "1 of them will be over by then" in text(editor.get(address))
+
+
 # Undo
 
 
@@ -216,7 +242,8 @@ def test_what_these_pages_cost(editor, calls):
     arrange(editor, deal)
     arrange(editor, deal, do="plan", at=SOON)
     plan = featured_plans.newest()[0].id
-    assert calls(lambda: editor.get(INDEX)) == ["Query"]
-    assert len(calls(lambda: editor.get(FRONT, {"plan": plan}))) <= 6
+    assert sorted(calls(lambda: editor.get(INDEX))) == ["BatchGetItem", "Query"]
+    assert sorted(calls(lambda: editor.get(FRONT))) == ["BatchGetItem", "BatchGetItem", "Query"]
+    assert len(calls(lambda: editor.get(FRONT, {"plan": plan}))) <= 4
     moved = form(editor) | {"do": f"down:{deal.id}"}
     assert "Query" not in calls(lambda: editor.post(FRONT, moved, headers=HTMX | {"HX-Target": "x"}))[:1]

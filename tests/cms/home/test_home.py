@@ -284,7 +284,7 @@ def test_a_draft_says_what_it_still_lacks(editor, search_index):
     make_draft(title="Half")
     search_index()
     html = " ".join(editor.get(topic("drafts")).content.decode().split())
-    assert "Still lacks: Brand, Category, Link, Price" in html
+    assert "Still lacks: Brand, Category, Link to the shop, Price" in html
     assert "Publish<span" not in html
 
 

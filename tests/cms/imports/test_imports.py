@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from cms.imports import import_forms
 from dealsite.data import table
-from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -26,7 +26,7 @@ from tests.builders import CONDITION, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 EARLIER = NOW - timedelta(hours=1)
-LIST, PASTE = "/cms/imports/", "/cms/imports/paste/"
+LIST = "/cms/imports/"
 HEADER = "Artikel;Marke;Warengruppe;Preis;Produkt-URL;Ab;Notiz\n"
 ROWS = (
     "Küchenlampe;Lampadine;Home & Furniture;12,90 €;https://shop.example/1;20.11.2026 09:00;a\n"
@@ -157,6 +157,17 @@ def test_amounts_and_dates_are_guessed(editor):
     assert (form["decimal"].value(), form["dates"].value()) == (".", "month")
 
 
+def test_the_columns_say_how_many_are_recognised_and_how_far_the_import_is(editor):
+    address = upload_file(editor)
+    page = text(editor.get(address))
+    assert "6 of 7 recognised" in page
+    assert "Check 3 rows" in page
+    assert re.search(r'<li aria-current="step"> <b>2</b> <span>Columns</span>', page)
+    assert page.count("<li data-done>") == 1
+    answer = editor.post(address, chosen(editor, address, column_0=""))
+    assert "5 of 7 recognised" in text(answer)
+
+
 def test_how_a_file_was_read_is_remembered_for_the_next_one(editor, other_editor):
     check(editor, upload_file(editor), column_6="description", become="deals")
     page = other_editor.get(upload_file(other_editor))
@@ -224,7 +235,7 @@ def test_a_list_of_article_numbers_needs_no_other_columns_where_it_changes_what_
     answer = editor.post(address, chosen(editor, address, become="deals"))
     assert answer.status_code == 422
     page = check(editor, address, become="deals", brand="nordlicht", update="all")
-    assert "€25.00 </ins>" in text(page)
+    assert "<ins>€25.00</ins>" in text(page)
     go(editor, address)
     work()
     assert deals.get(deal.id).content.price == Decimal(25)
@@ -327,7 +338,7 @@ def test_the_limit_is_said_in_the_language_of_the_editor(editor):
 
 
 def test_a_form_of_more_than_a_form_may_have_is_too_large(editor):
-    answer = editor.post(PASTE, {"rows": "x" * 1_000_001}, **{FILE_BYTES: 50_000_000})
+    answer = editor.post(LIST, {"rows": "x" * 1_000_001}, **{FILE_BYTES: 50_000_000})
     assert answer.status_code == 413
     assert "A file has at most" not in text(answer)
     assert "That is more than this page takes" in text(answer)
@@ -342,8 +353,10 @@ def test_no_file_is_kept_that_no_job_deletes(editor, private, monkeypatch):
     assert not [path for path in private.rglob("*") if path.is_file()]
 
 
-def test_no_file_at_all_is_refused(editor):
-    assert editor.post(LIST, {}).status_code == 422
+def test_neither_file_nor_rows_are_refused(editor):
+    answer = editor.post(LIST, {})
+    assert answer.status_code == 422
+    assert "Choose a file, or paste rows." in text(answer)
 
 
 def test_new_brands_are_named_before_and_after_the_import(editor, private):
@@ -379,7 +392,7 @@ def test_of_many_new_brands_the_first_ones_are_named(editor, monkeypatch):
 
 def test_pasted_rows_become_a_file(editor):
     rows = (HEADER + ROWS).replace(";", "\t")
-    answer = editor.post(PASTE, {"rows": rows.replace("\n", "\r\n"), "has_titles": "on"})
+    answer = editor.post(LIST, {"rows": rows.replace("\n", "\r\n"), "has_titles": "on"})
     address = answer["Location"]
     page = editor.get(address)
     assert "Tab" in text(page)
@@ -389,7 +402,7 @@ def test_pasted_rows_become_a_file(editor):
 
 def test_pasted_rows_may_have_no_titles(editor):
     rows = ROWS.replace(";", "\t")
-    address = editor.post(PASTE, {"rows": rows})["Location"]
+    address = editor.post(LIST, {"rows": rows})["Location"]
     form = editor.get(address).context["form"]
     assert list(form.titles) == [f"Column {n}" for n in range(1, 8)]
     fields = dict(enumerate(("title", "brand", "category", "price", "url", "published_at", "")))
@@ -399,18 +412,29 @@ def test_pasted_rows_may_have_no_titles(editor):
 
 @pytest.mark.parametrize("rows", ["", "   ", "\x00", "x" * 300_001], ids=["none", "blank", "nul", "many"])
 def test_pasted_rows_that_cannot_be_taken_are_refused(editor, rows):
-    assert editor.post(PASTE, {"rows": rows, "has_titles": "on"}).status_code == 422
+    assert editor.post(LIST, {"rows": rows, "has_titles": "on"}).status_code == 422
     assert imports.newest().imports == []
 
 
 def test_pasted_rows_are_sent_as_they_are_so_that_no_letter_counts_nine_times(editor):
-    page = editor.get(PASTE).content.decode()
-    assert re.search(r'<form class="form" method="post" enctype="multipart/form-data"', page)
+    assert '<form class="form" method="post" enctype="multipart/form-data"' in text(editor.get(LIST))
+
+
+def test_a_file_is_taken_rather_than_rows_that_stand_beside_it(editor):
+    file = SimpleUploadedFile("angebote.csv", (HEADER + ROWS).encode())
+    address = editor.post(LIST, {"file": file, "rows": "a\tb\n1\t2\n", "has_titles": "on"})["Location"]
+    assert editor.get(address).context["one"].source_file.name == "angebote.csv"
+
+
+def test_the_first_page_names_the_columns_that_are_known(editor):
+    page = text(editor.get(LIST))
+    for field in import_forms.FIELDS.values():
+        assert f"<li>{field}</li>" in page
 
 
 def test_a_pasted_lone_surrogate_does_no_harm(editor):
     answer = editor.post(
-        PASTE,
+        LIST,
         b"has_titles=on&rows=Titel%09Preis%0A%ED%A0%80%091",
         content_type="application/x-www-form-urlencoded",
     )
@@ -469,12 +493,15 @@ def _fail(*arguments, **options):
     raise errors.Unavailable()
 
 
-def test_what_was_pasted_stands_in_the_form_again_where_it_cannot_be_stored(editor, monkeypatch):
-    monkeypatch.setattr(imports, "create", _fail)
-    answer = editor.post(PASTE, {"rows": HEADER + ROWS, "has_titles": "on"})
+def test_what_was_pasted_is_kept_to_be_sent_again_where_it_cannot_be_stored(editor, monkeypatch):
+    sent = {"rows": HEADER + ROWS, "has_titles": "on"}
+    with monkeypatch.context() as away:
+        away.setattr(imports, "create", _fail)
+        answer = editor.post(LIST, sent)
     assert answer.status_code == 503
-    assert "Nothing that you entered is lost." in text(answer)
-    assert answer.context["form"]["rows"].value() == HEADER + ROWS
+    assert "What you entered is kept on this page" in text(answer)
+    assert dict(answer.context["kept"]) == sent
+    assert editor.post(LIST, dict(answer.context["kept"])).status_code == 302
 
 
 def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(editor, monkeypatch):
@@ -483,7 +510,7 @@ def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(e
     with monkeypatch.context() as away:
         away.setattr(table, "get", _fail)
         away.setattr(table, "batch_get", _fail)  # who asks cannot be found out either
-        for form in (address, PASTE):
+        for form in (address, LIST):
             answer = editor.post(form, sent)
             assert answer.status_code == 503, form
             assert "What you entered is kept on this page" in text(answer), form
@@ -511,14 +538,13 @@ def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_
 
 @pytest.mark.parametrize("where", ["file", "rows"])
 def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where):
-    page = LIST if where == "file" else PASTE
-    token = editor.get(page).context["form"]["token"].value()
+    token = editor.get(LIST).context["form"]["token"].value()
     before = len(imports.newest().imports)
 
     def send(rows=HEADER + ROWS, token=token):
         if where == "file":
-            return editor.post(page, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
-        return editor.post(page, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
+            return editor.post(LIST, {"file": SimpleUploadedFile("a.csv", rows.encode()), "token": token})
+        return editor.post(LIST, {"rows": rows.replace(";", "\t"), "has_titles": "on", "token": token})
 
     first = send()["Location"]
     assert send()["Location"] == first
@@ -577,9 +603,10 @@ def test_the_page_renews_itself_while_something_is_done(editor):
     assert 'hx-trigger="every 2s, seen-again"' in page
     assert "<html" not in page
     work()
-    page = text(editor.get(address, headers=HTMX))
-    assert "every 2s" not in page
-    assert "Import 2 drafts" in page
+    answer = editor.get(address, headers=HTMX)
+    assert "every 2s" not in text(answer)
+    assert answer["HX-Refresh"] == "true"
+    assert "Import 2 drafts" in text(editor.get(address))
 
 
 def test_a_check_can_be_cancelled_and_done_in_another_way(editor):
@@ -633,13 +660,21 @@ def test_a_damaged_form_does_nothing(editor, sent):
     assert editor.get(address).context["one"].stage == "checked"
 
 
+def cells_of(page):
+    """Return what the list says of each import: rows, new, changed and rejected ones."""
+    numbers = re.findall(r'<td class="column-number[^>]*> ?([^ <]+) ?</td>', text(page))
+    return [numbers[n : n + 4] for n in range(0, len(numbers), 4)]
+
+
 def test_imports_are_listed_newest_first_with_their_states(editor):
     first = upload_file(editor)
     check(editor, first)
-    page = text(editor.get(LIST))
-    assert "2 new, 1 rejected" in page
-    assert "Checked" in page
-    assert ">eve<" in page
+    upload_file(editor)
+    page = editor.get(LIST)
+    assert sorted(cells_of(page)) == [["3", "2", "0", "1"], ["3", "–", "–", "–"]]
+    assert "Checked" in text(page)
+    assert ">eve, <time" in text(page)
+    assert text(page).count('class="column-number font-medium text-error"') == 1
 
 
 def test_a_list_without_imports_says_what_to_do(editor):
@@ -649,7 +684,7 @@ def test_a_list_without_imports_says_what_to_do(editor):
 def test_imports_are_for_editors_alone(editor, office, client):
     address = upload_file(editor)
     check(editor, address)
-    for path in (LIST, PASTE, address, f"{address}report.csv/"):
+    for path in (LIST, address, f"{address}report.csv/"):
         assert office.get(path).status_code == 403, path
         assert client.get(path).status_code == 302, path
 
@@ -660,7 +695,6 @@ def test_no_form_of_an_import_works_without_its_token(sign_in, editor):
     browser = sign_in("editor", csrf=True)
     for path, data in {
         LIST: {"file": SimpleUploadedFile("a.csv", b"a\n")},
-        PASTE: {"rows": "a\n"},
         address: {"do": "import", "version": "2"},
     }.items():
         assert browser.post(path, data).status_code == 403, path
@@ -680,14 +714,16 @@ def test_an_import_shows_what_it_changes_and_takes_it_back(editor):
     other = make_deal(title="Bank", price=Decimal("30.00"), now=EARLIER)
     rows = f"{deal.id},25,12,\n{draft.id},9,,Neu\n{other.id},30,,\n,x,1,\n"
     address = upload_file(editor, "id,price,stock,brand\n" + rows)
-    page = text(check(editor, address, update="all"))
+    check(editor, address, update="all")
+    page = text(editor.get(address, {"tab": "changes"}))
     for shown in (
-        "€30.00 </del>",
-        "€25.00 </ins>",
-        "Vela </del>",
-        "Neu </ins>",
-        f'href="/cms/deals/find/?q={draft.id}">Tisch</a>',
-        "The changes can be undone until",
+        "<del>€30.00</del> <ins>€25.00</ins>",
+        "<del>8</del> <ins>12</ins>",
+        "<del>Vela</del> </dd>",
+        "<ins>Neu</ins> </dd>",
+        f'href="/cms/deals/find/?q={draft.id}" title="Tisch">Tisch</a>',
+        "Price 1, Stock 1",
+        "Can be undone for 30 days",
         "Import 2 rows",
     ):
         assert shown in page, shown
@@ -700,7 +736,7 @@ def test_an_import_shows_what_it_changes_and_takes_it_back(editor):
     page = editor.get(address)
     assert "Undo the changes" in text(page)
     assert [deals.get(deal.id).stock, drafts.get(draft.id).content.brand] == [12, "neu"]
-    assert "0 imported, 1 rejected · 2 changed" in text(editor.get(LIST))
+    assert cells_of(editor.get(LIST)) == [["4", "0", "2", "1"]]
     sent = {"do": "undo", "version": page.context["one"].version, "token": page.context["undo_token"]}
     job = editor.post(address, sent)["Location"]
     assert editor.post(address, sent)["Location"] == job
@@ -744,3 +780,90 @@ def test_a_row_that_gives_a_price_takes_the_condition_away_and_the_other_way_rou
         (None, "Free delivery", None),
         (both.content.price, "", both.content.was_price),
     ]
+
+
+def tabs(page):
+    return {name: number for name, _label, _address, number in page.context["tabs"]}
+
+
+def test_a_check_begins_with_what_needs_somebody(editor):
+    make_deal(title="Stuhl", price=Decimal("30.00"), article_number="S1", now=EARLIER)
+    make_deal(title="Bank", price=Decimal("40.00"), article_number="B1", now=EARLIER)
+    rows = "S1;;31,50;\nB1;;40;\nN1;Neu;9;Schilder\nX1;Alt;x;\n"
+    address = upload_file(editor, "Artikelnummer;Titel;Preis;Kategorie\n" + rows)
+    page = check(editor, address, update="prices", brand="nordlicht")
+    assert tabs(page) == {"needs": 2, "changes": 1, "new": 1, "same": 1}
+    assert page.context["listed"] == "needs"
+    assert "Write the amount as 1299,90." in text(page)
+    shown = {tab: text(editor.get(address, {"tab": tab})) for tab in (*tabs(page), "x")}
+    assert "dearer by 5%" in shown["changes"]
+    assert "They become drafts." in shown["new"]
+    assert "changes nothing in it" in shown["same"]
+    assert "Rejected rows</h2>" in shown["x"]
+    assert all("Categories that the site does not have" in one for one in shown.values())
+    assert ["Write the amount" in one for one in shown.values()] == [True, False, False, False, True]
+    go(editor, address)
+    work()
+    page = editor.get(address)
+    assert tabs(page) == {"needs": 1, "changes": 1, "new": 1, "same": 1}
+    assert "They are drafts now." in text(editor.get(address, {"tab": "new"}))
+
+
+@pytest.mark.parametrize(
+    ("rows", "listed"), [("S1;31\n", "changes"), ("S1;30\n", "same"), ("N1;9\nS1;30\n", "new")]
+)
+def test_without_faults_it_begins_with_what_there_is(editor, rows, listed):
+    make_deal(title="Neu", price=Decimal("30.00"), article_number="S1", now=EARLIER)
+    content = "Artikelnummer;Preis;Titel\n" + rows.replace("\n", ";Neu\n")
+    page = check(editor, upload_file(editor, content), update="prices", brand="nordlicht")
+    assert page.context["listed"] == listed
+
+
+def test_a_brand_that_is_nearly_known_is_offered_and_taken_only_when_it_is_checked_again(editor):
+    make_brand("Nordlicht")
+    rows = SHOPIFY.replace("Nordlicht", "Nordlcith") + "l2,Lamp 2,Vela,Lamps,1,\nl3,Lamp 3,Vela,Lamps,1,\n"
+    address = upload_file(editor, rows)
+    page = check(editor, address)
+    found = [(one["name"], one["rows"], one.get("near")) for one in page.context["brands"]]
+    assert found == [("Nordlcith", 1, "Nordlicht"), ("Vela", 2, None)]
+    for words in ('value="Nordlicht"', "two letters apart", 'placeholder="Create “Vela”"', "2 rows"):
+        assert words in text(page)
+    go(editor, address)
+    work()
+    assert sorted(brand.name for brand in brands.all_brands()) == ["Nordlcith", "Nordlicht", "Vela"]
+
+
+def changes_of(editor, rows):
+    made = [
+        make_deal(title=f"Stuhl {n}", price=Decimal("30.00"), article_number=f"S{n}", now=EARLIER)
+        for n in range(rows)
+    ]
+    address = upload_file(editor, "Artikelnummer;Preis\n" + "".join(f"S{n};25\n" for n in range(rows)))
+    return made, address, check(editor, address, update="prices", brand="nordlicht")
+
+
+def test_a_row_that_is_not_ticked_changes_nothing(editor):
+    made, address, page = changes_of(editor, 3)
+    assert text(page).count(" checked>") == 3
+    sent = {"do": "import", "version": page.context["one"].version, "line": ["2", "3", "4", "5", "x"]}
+    editor.post(address, sent | {"keep": ["2", "4", "99"]})
+    assert editor.get(address).context["one"].layout["left_out"] == [3]
+    work()
+    assert [deals.get(deal.id).content.price for deal in made] == [25, 30, 25]
+    page = editor.get(address, {"tab": "changes"})
+    assert tabs(page) == {"needs": 0, "changes": 2, "new": 0, "same": 1}
+    assert "Left out: its box was not ticked." in text(page)
+    assert "<p>left out</p>" in text(page)
+    assert checks.find() == []
+
+
+def test_the_other_tabs_know_what_is_not_ticked(editor):
+    made, address, _ = changes_of(editor, 2)
+    page = editor.get(address, {"tab": "new", "without": "3,77,x"})
+    assert page.context["import_label"] == "Import 1 row"
+    assert page.context["tabs"][1][2] == "?tab=changes&without=3"
+    assert text(page).count('name="line"') == 1
+    assert text(editor.get(address, {"tab": "changes", "without": "3"})).count(" checked>") == 1
+    editor.post(address, {"do": "import", "version": page.context["one"].version, "line": "3"})
+    work()
+    assert [deals.get(deal.id).content.price for deal in made] == [25, 30]

@@ -243,7 +243,7 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
         ("front", "sold_out"),
         ("editors-choice", "expired"),
     ]
-    assert {"Brand", "Price", "Link"} <= set(found["drafts"][0]["lacks"].split("; "))
+    assert {"Brand", "Price", "Link to the shop"} <= set(found["drafts"][0]["lacks"].split("; "))
 
 
 def test_all_that_needs_an_editor_is_in_the_file_page_by_page_and_in_its_order(editor, search_index):
@@ -322,7 +322,7 @@ def test_planned_lists_of_featured_deals_are_a_file(editor):
     page = featured.get("front")
     listed = [FeaturedEntry(second.id, "Second")]
     plan = featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
-    (row,) = written(editor, "featured/")
+    (row,) = written(editor, "featured/plans/")
     assert row == {
         "id": plan.id,
         "page": "front",
@@ -512,7 +512,15 @@ def test_no_title_is_a_formula_in_a_file(editor, start):
 def test_whoever_may_see_a_list_may_export_it_and_nobody_else(editor, office, admin, client, sign_in):
     deal = make_deal().id
     own = {
-        "editor": ["deals/", "brands/", "trash/", "imports/", "attention/drafts/", "featured/", "messages/"],
+        "editor": [
+            "deals/",
+            "brands/",
+            "trash/",
+            "imports/",
+            "attention/drafts/",
+            "featured/plans/",
+            "messages/",
+        ],
         "office": [f"deals/{deal}/holders/", "orders/", "payments/"],
         "admin": ["users/", "audit/"],
         "both": ["jobs/"],
@@ -724,7 +732,7 @@ def test_every_list_has_its_button_with_the_filters_that_are_set(admin, search_i
     make_order("ada", make_deal())
     search_index()
     for address in (
-        *("/cms/trash/?", "/cms/imports/?", "/cms/featured/?"),
+        *("/cms/trash/?", "/cms/imports/?", "/cms/featured/plans/?"),
         *("/cms/attention/pictures/?", "/cms/attention/featured/?", "/cms/orders/?list=placed"),
         *("/cms/brands/?letter=N", "/cms/categories/?", "/cms/messages/?", "/cms/jobs/?month=2026-11"),
         *("/cms/users/?", "/cms/audit/?by=eve", f"/cms/deals/{deal.id}/holders/?list=saved&day=2026-11-21"),
@@ -736,7 +744,7 @@ def test_every_list_has_its_button_with_the_filters_that_are_set(admin, search_i
         assert admin.post(EXPORT, {"token": new_ulid(NOW), "address": address}).status_code == 200, address
 
 
-@pytest.mark.parametrize("path", ["trash/", "imports/", "featured/", "attention/pictures/", "deals/"])
+@pytest.mark.parametrize("path", ["trash/", "imports/", "featured/plans/", "attention/pictures/", "deals/"])
 def test_a_list_without_rows_has_no_button(editor, search_index, path):
     search_index()
     assert "Export as CSV" not in text(editor.get(f"/cms/{path}"))

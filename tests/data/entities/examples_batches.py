@@ -24,6 +24,7 @@ LAYOUT: dict[str, Any] = {
     "categories": [{"name": "lampen", "slug": "home-furniture"}],
     "brands": [{"name": "nordlicht-gmbh", "slug": "nordlicht"}],
     "update": "prices",
+    "left_out": [2, 7],
 }
 TOTALS = dict.fromkeys(("imported", "changed", "there", "refused", "brands", "notes", "pictures"), 1)
 
@@ -49,7 +50,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "version": 3,
         "layout": LAYOUT,
         "totals": TOTALS,
-        "brands": [{"line": 2, "slug": "nordlicht", "name": "Nordlicht"}],
+        "brands": [{"line": 2, "slug": "nordlicht", "name": "Nordlicht", "rows": 2}],
         "categories": [{"name": "Garten", "rows": 3}],
         "changes": [
             {

@@ -1,4 +1,4 @@
-/* The deal as shoppers will see it, beside its form: made by the site from what is typed, a moment after each change. */
+/* What a form is about as shoppers will see it: made by the site from what is typed, a moment after each change. */
 (() => {
   const panel = document.querySelector("[data-preview]");
   if (!panel) return;
@@ -10,8 +10,8 @@
   const widths = [...panel.querySelectorAll("[data-preview-width]")];
   const dark = panel.querySelector("[data-preview-dark]");
   const settings = document.querySelector(".preview-switch [data-preview-close]");
-  const beside = window.matchMedia("(min-width: 1536px)"); // a column of its own
-  const wide = window.matchMedia("(min-width: 1024px)"); // in the place of the settings
+  const beside = window.matchMedia(`(min-width: ${panel.dataset.beside}px)`); // a column of its own
+  const covers = window.matchMedia(`(max-width: ${panel.dataset.over}px)`); // else it takes the place of the settings
   const AFTER = 400; // milliseconds without a change
   const AGAIN = 5000;
 
@@ -32,6 +32,7 @@
   const typed = () => {
     const data = new FormData(form);
     for (const name of ["version", "changes", "against", "seen", "autosaves", "autosave", "picture_file"]) data.delete(name);
+    for (const field of form.querySelectorAll("[data-not-previewed] [name]")) data.delete(field.name);
     return new URLSearchParams(data).toString();
   };
 
@@ -106,7 +107,7 @@
     frame.src = frame.dataset.src;
   };
 
-  // On a narrow window the preview lies over the page, which cannot be used meanwhile.
+  // Where it lies over the page, that cannot be used meanwhile.
   const cover = (covered) => {
     panel.classList.toggle("preview-over", covered);
     for (let part = panel; part !== document.body; part = part.parentElement) {
@@ -117,10 +118,10 @@
   };
 
   const arrange = (open) => {
-    cover(open && !wide.matches);
+    cover(open && covers.matches);
     panel.hidden = !open;
     opener.setAttribute("aria-pressed", String(open));
-    settings.setAttribute("aria-pressed", String(!open));
+    settings?.setAttribute("aria-pressed", String(!open));
     if (!open) return;
     load();
     fit();
@@ -128,7 +129,7 @@
   };
 
   const close = () => {
-    if (wide.matches) remember("open", "no");
+    if (!covers.matches) remember("open", "no");
     arrange(false);
     opener.focus();
   };
@@ -142,9 +143,9 @@
       if (!beside.matches) close();
       return;
     }
-    if (wide.matches) remember("open", "yes");
+    if (!covers.matches) remember("open", "yes");
     arrange(true);
-    if (!wide.matches) panel.querySelector("[data-preview-close]").focus();
+    if (covers.matches) panel.querySelector("[data-preview-close]").focus();
   });
   panel.addEventListener("click", (event) => {
     const button = event.target.closest("button");
@@ -164,9 +165,11 @@
   });
   document.addEventListener("click", () => setTimeout(light)); // the page's own theme may have changed
   new ResizeObserver(fit).observe(stage);
-  const begin = () => arrange(beside.matches || (wide.matches && remembered("open") === "yes"));
-  for (const query of [wide, beside]) query.addEventListener("change", begin);
-  settings.hidden = false;
-  settings.addEventListener("click", () => { if (!panel.hidden) close(); });
+  const begin = () => arrange(beside.matches || (!covers.matches && remembered("open") === "yes"));
+  for (const query of [covers, beside]) query.addEventListener("change", begin);
+  if (settings) {
+    settings.hidden = false;
+    settings.addEventListener("click", () => { if (!panel.hidden) close(); });
+  }
   begin();
 })();
