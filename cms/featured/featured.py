@@ -19,9 +19,10 @@ from cms.featured.featured_page import PlanForm, check_page, plan_of, show, tabs
 from cms.shared import undo
 from cms.shared.fields import typed_time, version_in
 from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
-from dealsite.data.catalogue import entries, featured, featured_plans, lists
+from dealsite.data.catalogue import deals, entries, featured, featured_plans, lists
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.catalogue.featured import FeaturedPage, shown_of
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
 from dealsite.data.catalogue.featured_versions import FeaturedEntry
@@ -130,13 +131,13 @@ def _save(
     saved, job_id = page, ""
     try:
         if page.ids != work.ids or plan:  # else a second click finds what the first has saved
-            deals = [found[deal_id] for deal_id in work.ids]
+            listed = [found[deal_id] for deal_id in work.ids]
             change, writes = BulkChange("page", "arrange", page.id), []
             if plan:
                 writes = featured_plans.set_now_writes(plan, now=now)
             done = DoneAlone(change, title=page.title, by=by, now=now, writes=writes)
             context = done.note(str(seen), str(seen + 1))
-            saved = featured.set_featured(page, deals, version=seen, by=by, now=now, audit_context=context)
+            saved = featured.set_featured(page, listed, version=seen, by=by, now=now, audit_context=context)
             job_id = done.job.id
     except VersionConflict as conflict:
         current = conflict.current or page
@@ -167,13 +168,13 @@ def _plan(
     if page.version != seen:
         return again(version=None, conflict=True, status=409)
     at, by, now = form.cleaned_data["at"], request.user.username, timezone.now()
-    entries = [FeaturedEntry(deal_id, found[deal_id].card.title) for deal_id in work.ids]
+    listed = [FeaturedEntry(deal_id, found[deal_id].card.title) for deal_id in work.ids]
     try:
         if plan:
-            featured_plans.change(plan, page, entries, at=at, by=by, now=now)
+            featured_plans.change(plan, page, listed, at=at, by=by, now=now)
         else:
             plan_id = new_id(request.POST.get("new_plan", ""), now)
-            featured_plans.create(page, entries, at=at, plan_id=plan_id, by=by, now=now)
+            featured_plans.create(page, listed, at=at, plan_id=plan_id, by=by, now=now)
     except Invalid as error:
         trouble = error.fields.pop("deals", "")
         for sentence in error.fields.values():
@@ -197,14 +198,20 @@ def preview_page(request: EditorRequest, page_id: str) -> HttpResponse:
         at = max(at, plan.at)
         if plan_id != request.POST.get("plan", ""):
             ids = plan.ids
-    page, found = featured.load(page_id, ids)
+    found = deals.get_many(ids)
     shown = shown_of([found[one].card for one in ids if one in found], at)
     further: list[DealCard] = []
     if page_id == FRONT:
         further = lists.front_page(now=at, live_only=True)[1].cards
     elif page_id != EDITORS_CHOICE:
         further = lists.category_page(page_id, now=at, live_only=True)[2].cards
-    context = {"page": page, "featured": shown, "further": further, "now": at}
+    context = {
+        "page_id": page_id,
+        "title": page_names()[page_id],
+        "featured": shown,
+        "further": further,
+        "now": at,
+    }
     return previewed(request, "cms/featured/_previewed.html", context)
 
 

@@ -146,7 +146,7 @@ def show(
         context["times"] = _times(
             plan or next((one for one in own if one.at > now), None), is_chosen=bool(plan)
         )
-        context["tabs"] = tabs(page.id, data.pages, now)
+        context |= {"tabs": tabs(page.id, data.pages, now), "trail": []}
     return render(request, f"cms/featured/{template}.html", context, status=status)
 
 

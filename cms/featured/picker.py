@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from cms.lists import deal_list
 from cms.lists.deal_list import id_in
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.cards import DealCard
@@ -18,11 +19,7 @@ from dealsite.search.finding import known_of
 from dealsite.search.lists import NOT_READY, find_deals, page_number, words_in
 from dealsite.text.lazy import Text
 
-STATES = {
-    "live": gettext_lazy("Live"),
-    "ending": gettext_lazy("Ending soon"),
-    "scheduled": gettext_lazy("Scheduled"),
-}
+STATES = {name: deal_list.STATES[name] for name in ("live", "ending", "scheduled")}
 ORDERS = {
     "likes": gettext_lazy("Most liked"),
     "newest": gettext_lazy("Newest"),

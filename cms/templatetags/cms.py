@@ -31,12 +31,12 @@ def block_again(context: template.Context, name: str) -> SafeString:
 def cms_menu(context: template.Context) -> dict[str, Any]:
     """What the frame of a page shows: the menu, where in it the page stands, and the page above it.
 
-    That is an address and a title; the place's own tabs are not below it.
+    That is an address and a title; a page whose trail is empty is the place itself.
     """
     request = context["request"]
     here = place_of(request.path)
     above = [step for step in context.get("trail") or () if step[0]]
-    if not above and here and here.address != request.path and "tabs" not in context:
+    if "trail" not in context and here and here.address != request.path:
         above = [(here.address + list_query(request.GET.get("back", "")), here.title)]
     return {
         "groups": menu_of(request.user),

@@ -150,3 +150,22 @@ def test_a_row_is_left_out_by_its_tick_on_whatever_tab_the_import_starts(editor_
     page.get_by_role("button", name="Import 1 row").click()
     work()
     assert [deals.get(deal.id).content.price for deal in made] == [25, 30]
+
+
+@pytest.mark.sample(quick=0, whole=1)
+def test_on_a_phone_a_reason_stands_below_its_head_where_a_value_is_empty(editor_window):
+    page = editor_window(width=390)
+    page.goto("/cms/imports/")
+    content = b"Artikel;Marke;Warengruppe;Preis\n;Vela;Computers;20,00\n"
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    page.get_by_role("button", name="Check 1 row").click()
+    work()
+    page.reload()
+    head, cell = (
+        page.locator(".check-rows th").last.bounding_box(),
+        page.locator(".check-rows td").last.bounding_box(),
+    )
+    assert page.locator(".check-rows td").nth(2).inner_text() == ""
+    assert head["x"] == cell["x"]

@@ -76,7 +76,7 @@ def test_without_script_the_palette_is_a_page(editor_window):
     page.get_by_role("searchbox", name="A name, an id").fill("featured")
     page.keyboard.press("Enter")
     page.get_by_role("main").get_by_role("link", name="Featured").first.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Featured deals")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Featured")
 
 
 @pytest.mark.sample(quick=0, whole=3)

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import titles
 from tests.browser.content import MINUTE, now_deal
+from tests.browser.deal_form import said
 from tests.searching import index_table
 
 pytestmark = pytest.mark.usefixtures("site", "search_index")
@@ -161,6 +162,7 @@ def test_an_editor_features_what_he_finds(editor_window: Window):
     choice.get_by_role("button", name="Add").click()
     expect(page.locator("[data-list]")).to_contain_text("Steel lamp")
     expect(page.get_by_label("Words")).to_have_value("stel")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save the list").click()
+    expect(said(page, "the featured deals are saved")).to_be_visible()
     page.goto("/")
     assert "Steel lamp" in titles(page)

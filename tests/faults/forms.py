@@ -242,6 +242,9 @@ FORMS: dict[str, Form] = {
     "cms_start_merge": Form(of(into="others")),
     "cms_category": Form(filled_in("/cms/categories/peripherals-networking/", name="Vela")),
     "cms_cancel_plan": Form(of()),
+    "cms_featured": Form(
+        filled_in("/cms/featured/", deal=["{live}"], title=["x"], position=["1"], do="save")
+    ),
     "cms_featured_page": Form(
         filled_in("/cms/featured/front/", deal=["{live}"], title=["x"], position=["1"], do="save")
     ),

@@ -12,7 +12,11 @@
     setTimeout(() => { button.value = button.value === "yes" ? "no" : "yes"; });
   });
 
-  for (const tab of document.querySelectorAll(".tabs-row [aria-current]")) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+  // A row of tabs shows the one that is open; the page stays where it is.
+  for (const tab of document.querySelectorAll(".tabs-row [aria-current]")) {
+    const row = tab.closest(".tabs-row");
+    row.scrollLeft += Math.max(0, tab.getBoundingClientRect().right - row.getBoundingClientRect().right + 16);
+  }
 
   const isWanted = (message) => message.matches(":hover, :focus-within");
   const leave = (message) => setTimeout(() => {
