@@ -12,6 +12,7 @@ from cms.deals import (
     history,
     presence,
     preview,
+    similar,
     trash,
 )
 from cms.featured import featured
@@ -75,6 +76,7 @@ urlpatterns = [
     path("deals/bulk/<str:job_id>/undo/", bulk.undo, name="cms_undo_bulk"),
     path("deals/<str:deal_id>/", deal.deal, name="cms_deal"),
     path("drafts/<str:draft_id>/", drafts.draft, name="cms_draft"),
+    path("drafts/<str:draft_id>/similar/", similar.similar, name="cms_similar"),
     path("<kind:kind>/<str:entry_id>/autosave/", autosave.autosave, name="cms_autosave"),
     path("<kind:kind>/<str:entry_id>/history/", history.history, name="cms_history"),
     path("<kind:kind>/<str:entry_id>/history/compare/", history.compare, name="cms_compare"),

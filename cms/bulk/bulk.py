@@ -182,8 +182,8 @@ def do(request: EditorRequest, action: str) -> HttpResponse:
             change, chosen.ids, job_id=job_id, by=by, asked_at=asked_at, now=now, version=version
         )
         if gives_value and outcome.refused:
-            why_not = _why_not(change, outcome.refused[0])
-            return _value_page(request, _context(request, form, chosen), why_not=why_not)
+            reason = why_not(change, outcome.refused[0])
+            return _value_page(request, _context(request, form, chosen), why_not=reason)
         return _said(request, change, outcome, undone=False)
     of = chosen.ids or (str(chosen.matching),)
     job_id = bulk.job_id_of(change, of, by=by, asked_at=asked_at)
@@ -221,7 +221,7 @@ def _said(request: EditorRequest, change: BulkChange, outcome: Outcome, *, undon
     if not outcome.is_over or (outcome.job_id and (refused or not done)):
         return redirect("cms_bulk_job", outcome.job_id)
     if refused:
-        messages.error(request, _why_not(change, refused[0]))
+        messages.error(request, why_not(change, refused[0]))
         return HttpResponseRedirect(back)
     first, *others = done
     title, words = first.title or _("Without a title"), in_words(change)
@@ -239,7 +239,7 @@ def _said(request: EditorRequest, change: BulkChange, outcome: Outcome, *, undon
     return HttpResponseRedirect(back)
 
 
-def _why_not(change: BulkChange, row: BulkResult) -> str:
+def why_not(change: BulkChange, row: BulkResult) -> str:
     """Return why an entry was left alone, with both values where others changed the same."""
     reason = _(stored_words.shown(row.reason))
     if not row.after:
@@ -290,7 +290,7 @@ def _refused(one: Bulk, row: BulkResult) -> Preview:
         address = reverse("cms_find_deal") + query({"q": row.id})
     else:
         address = reverse(f"cms_{one.change.kind}", args=[row.id])
-    return Preview(row.id, row.title, address, refusal=_why_not(one.change, row))
+    return Preview(row.id, row.title, address, refusal=why_not(one.change, row))
 
 
 @part("1 get + 1 query")
@@ -317,7 +317,7 @@ def _report_lines(one: Bulk, rows: list[BulkResult], language: str | None) -> It
     yield "\ufeff".encode() + titles
     while rows:
         with translation.override(language):
-            part = _csv([[row.id, row.title, _why_not(one.change, row)] for row in rows])
+            part = _csv([[row.id, row.title, why_not(one.change, row)] for row in rows])
         yield part
         if len(rows) < ROWS_AT_ONCE:
             return

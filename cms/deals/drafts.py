@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy
 from cms.deals.deal import action_of, entry_page
 from cms.deals.link_reading import read_link
 from cms.deals.preview import holds_a_frame
+from cms.deals.similar import give_price, not_told, stop
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import undo
 from cms.shared.edit_form import Show
@@ -95,9 +96,11 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str, show: Show) -
     if stored and action == "compare":  # to what another has saved meanwhile; nothing is saved
         return show(status=form.compare(typed(stored), stored.version))
     if action == "read":
-        return show(status=read_link(request, form))
+        return show(status=read_link(request, form, draft_id))
     if not is_valid:
         return show(status=422)
+    if action == "reprice":
+        return give_price(request, form, stored, request.POST["action"].partition("-")[2], show, now)
     if stored and stored.last_edit in form.autosaves:  # what others saved before was seen then
         form.version, form.seen = stored.version, base_of(typed(stored))
     if stored and not form.settle(typed(stored), stored.version, takes_unseen=action == "save"):
@@ -106,6 +109,11 @@ def _change(request: EditorRequest, form: DealForm, draft_id: str, show: Show) -
     live_at = _live_at(form, action, now)
     form.refuse(text_problems(content) if live_at is None else problems(content, live_at=live_at))
     if form.errors:
+        return show(status=422)
+    if live_at and (found := not_told(form, draft_id, now)):
+        if find_draft(draft_id) != stored:  # published meanwhile, so that it found itself
+            raise VersionConflict
+        stop(form, found, request.POST["action"])
         return show(status=422)
     if stored is None and form.version:
         form.version = 0

@@ -11,6 +11,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from cms.deals.similar import similar_to
 from cms.shared.forms import DealForm, typed_number
 from cms.shared.pictures import keep
 from cms.shared.requests import EditorRequest
@@ -34,14 +35,18 @@ WORDS = {
 _reading = threading.BoundedSemaphore(AT_ONCE)
 
 
-def read_link(request: EditorRequest, form: DealForm) -> int:
+def read_link(request: EditorRequest, form: DealForm, draft_id: str = "") -> int:
     """Fill in what a checked form lacks and its link's page says; return the status of the form's page.
 
-    3 updates for the limit; 1 get and up to 2 batch gets more for a brand, 1 transaction for a picture.
+    3 updates for the limit; 1 get and up to 2 batch gets more for a brand, 1 transaction for a picture; for a draft
+    what `similar_to` costs.
     """
     if "link" not in form.errors:
+        now = timezone.now()
         try:
-            _read(request, form, timezone.now())
+            _read(request, form, now)
+            form.similar = similar_to(form, draft_id, now) if draft_id else ()
+            _put_focus(form)
         except (CannotFetch, TooManyRequests) as error:
             form.add_error("link", str(error))
     return 422 if form.errors else 200
@@ -75,7 +80,19 @@ def _read(request: EditorRequest, form: DealForm, now: datetime) -> None:
         form.read_note += " " + _("“%(brand)s” is not a brand of this site yet.") % {"brand": filled["brand"]}
         form.fields["brand"].widget.attrs["aria-invalid"] = "true"
     form.fill_in(filled)
-    form.fields["title"].widget.attrs |= {"autofocus": True, "aria-describedby": "read-note"}
+
+
+def _put_focus(form: DealForm) -> None:
+    """Let an editor go on at the first field that needs them, unless they are to see first what is there already."""
+    if form.similar:
+        return
+    lacks = [field.name for field, has_it in form.to_publish() if not has_it and field.name != "voucher_code"]
+    if "aria-invalid" in form.fields["brand"].widget.attrs:
+        lacks = ["brand"]
+    form.fields[next(iter(lacks), "title")].widget.attrs |= {
+        "autofocus": True,
+        "aria-describedby": "read-note",
+    }
 
 
 def _lacking(form: DealForm, page: ProductPage) -> dict[str, str]:

@@ -6,7 +6,7 @@ What can be done on the page that is open, and with what is ticked there, the br
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -14,7 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from cms.deals.similar import similar_to
 from cms.lists.deal_list import DealRow, deal_rows, id_in, query
+from cms.shared.forms import DealForm
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
 from cms.taxonomy.named_brands import brands_like
@@ -22,7 +24,7 @@ from dealsite.accounts.decorators import role
 from dealsite.data.catalogue.brands import all_brands
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.names import slugify
-from dealsite.data.table.ids import iso
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.search.lists import find_deals, words_in
 from dealsite.web.pages import page
 
@@ -48,7 +50,7 @@ class Group:
     choices: list[Choice]
 
 
-@page("1 query", at="?q=keyboard")
+@page("1 query or 1 query + 2 batch gets", at=("?q=keyboard", "?q={live.content.link}"))
 @role("editor", "back office")
 @require_safe
 @vary_on_headers("HX-Request")
@@ -68,18 +70,38 @@ def palette(request: EditorRequest) -> HttpResponse:
 
 
 def _found(request: EditorRequest, words: str) -> list[Group]:
-    """Return what goes by these words, and what can be done with the deal that fits best. 1 query for editors."""
+    """Return what goes by these words, and what can be done with the deal that fits best. 1 query for editors.
+
+    For a link up to 2 batch gets more.
+    """
     if not request.user.has_role("editor"):
         return []
     if deal_id := id_in(words):
         address = reverse("cms_find_deal") + query({"q": deal_id})
         return [Group(_("Deals"), [Choice(_("Open the deal with this id"), address, "tag", deal_id)])]
+    if of_link := _of_link(request.GET["q"]):
+        return [Group(_("Deals"), of_link)]
     deals, drafts = _rows(words, "all"), _rows(words, "draft")
     groups = [Group(_("Deals"), [_choice_of(row, "tag") for row in deals])]
     if deals:
         groups.append(Group(_("With “%(title)s”") % {"title": deals[0].card.title}, _verbs(deals[0])))
     of_drafts = Group(_("Drafts"), [_choice_of(row, "file-pen") for row in drafts])
     return [*groups, of_drafts, Group(_("Brands"), _brands(words))]
+
+
+def _of_link(asked: str) -> list[Choice]:
+    """Return what can be done with a link, if that is what was asked for. Up to 1 query and 2 batch gets."""
+    now, form = timezone.now(), DealForm.posted(QueryDict(mutable=True))
+    form.data["link"] = asked
+    if not form.is_valid() or not form.cleaned_data["link"]:
+        return []
+    found = [
+        Choice(one.entry.content.title or _("Draft without a title"), one.address, "tag", _("The same link"))
+        for one in similar_to(form, "", now)
+    ]
+    fields = {"link": form.cleaned_data["link"], "version": "0", "action": "read"}
+    address = reverse("cms_draft", args=[new_ulid(now)])
+    return [*found, Choice(_("New deal from this link"), address, "plus", fields=fields)]
 
 
 def _rows(words: str, state: str) -> list[DealRow]:

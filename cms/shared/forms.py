@@ -1,6 +1,7 @@
 """The forms of the CMS. Field names are those of the data functions."""
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, Self
 
@@ -186,6 +187,8 @@ class DealForm(EditForm):
     changes = 0
     opens_changes = False
     read_note = ""  # what was read from its link just now
+    similar: Sequence[Any] = ()  # what its draft may be already, which the button `pressed` would publish
+    pressed = ""
 
     needed = ("title", "link", "voucher_code", "price", "brand", "category")  # to be published
 

@@ -27,7 +27,7 @@ from dealsite.search.question import (
     query_of,
     term,
 )
-from dealsite.search.words import closest, is_said, snippet, stem, words_of
+from dealsite.search.words import closest, is_near, is_said, snippet, stem, words_of
 
 PAGE_SIZE = 25
 MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it
@@ -35,6 +35,7 @@ MOST_BRANDS = 30
 ENOUGH = 5  # exact answers; with fewer, the words may be misspelt
 NEAR = 12
 RELATED = 6
+NEAR_LOOKED_AT = 30  # of those that have most of the words of a title
 REDUCTIONS = (10, 20, 30, 50)  # percent
 ORDERS: dict[str, tuple[str, Order]] = {
     "newest": ("newest", Order.Desc),
@@ -140,24 +141,47 @@ def related(
     """Return deals that can be had and are most like another: by its title's words, its brand and its category.
 
     `without` are shown already."""
-    searcher = reader.searcher()
-    if searcher is None:
-        return []
     likes = [
-        *(term("title", stem(word)) for word in dict.fromkeys(words_of(card.title)[:20])),
+        *words_in_title(card.title),
         Query.boost_query(Query.term_query(SCHEMA, "brand_slug", card.brand), 2.0),
         Query.boost_query(Query.term_query(SCHEMA, "category", card.category), 4.0),
     ]
-    musts = [any_of(likes), *filters(Question(), now), live(now)]
+    known = {card.id, *(other.id for other in without)}
+    found = most_like(likes, [*filters(Question(), now), live(now)], size + len(known))
+    return [other for other in found if other.id not in known][:size]
+
+
+def near_titles(title: str, brand: str, *, now: datetime) -> list[str]:
+    """Return the ids of deals that are not over, and of drafts, whose titles are near this one, the nearest first.
+
+    They are of the brand with a slug; where none is given, of a brand that the title names. No requests.
+    """
+    question = Question(kind="either", brands=(brand,) if brand else (), for_editors=True)
+    cards = most_like(words_in_title(title), filters(question, now), NEAR_LOOKED_AT)
+    if not brand:
+        words = {*words_of(title)}
+        cards = [card for card in cards if card.brand_name and words.issuperset(words_of(card.brand_name))]
+    return [card.id for card in cards if is_near(title, card.title, card.brand_name)]
+
+
+def words_in_title(title: str) -> list[Query]:
+    """A query for each of the first words of a title, wherever a title has it."""
+    return [term("title", stem(word)) for word in dict.fromkeys(words_of(title)[:20])]
+
+
+def most_like(likes: Iterable[Query], musts: Iterable[Query], size: int) -> list[DealCard]:
+    """Return those that answer most of some queries, and all of others; none where there is no index to ask."""
+    searcher = reader.searcher()
+    if searcher is None:
+        return []
     try:
         with reader.unreadable_if_it_fails():
-            found = searcher.search(both(*musts), limit=size + 1 + len(without), count=False)
+            found = searcher.search(both(any_of(likes), *musts), limit=size, count=False)
             cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
     except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
         return []
-    known = {card.id, *(other.id for other in without)}
-    return [other for other in cards if other and other.id not in known][:size]
+    return [card for card in cards if card]
 
 
 def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:

@@ -2,13 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 
 import tantivy
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from rapidfuzz import fuzz
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.names import UNSEEN
@@ -29,6 +31,7 @@ COMPOUND = re.compile(rf"[{UNSPACED}]+|{LETTERS}(?:[-.'’\u2010\u2011]{LETTERS}
 PARTS = re.compile(r"\d+|[^\W\d_]+")
 BEFORE, AFTER = 40, 110  # characters of a snippet around the first word found
 LETTERS_FOR_A_TYPO = 4
+SPELT_ALIKE = 75  # percent of the letters of what is left of two titles without the words that both have
 ENDING = 4  # letters that an ending may have
 MOST_CHARACTERS = 200  # of a word, and of what is looked for: nothing longer can be asked whole
 
@@ -90,6 +93,28 @@ def closest(word: str, said: Sequence[str]) -> str:
 def is_said(word: str, said: Iterable[str]) -> bool:
     """Tell whether a word, or one that begins so, is among some words."""
     return any(stem(other) == stem(word) or other.startswith(word) for other in said)
+
+
+def is_near(title: str, other: str, brand_name: str) -> bool:
+    """Tell whether two titles of a brand are the same but for its name, the order, spelling, or a few more words.
+
+    Other numbers make another product, and so do other words: black and white.
+    """
+    one, two = (Counter(_parts(text, brand_name)) for text in (title, other))
+    mine, theirs, shared = one - two, two - one, (one & two).total()
+    if any(part.isdigit() for part in (*mine, *theirs)):
+        return False
+    if mine and theirs:
+        return shared > 0 and fuzz.ratio("".join(mine), "".join(theirs)) >= SPELT_ALIKE
+    return 2 * (mine + theirs).total() <= shared
+
+
+def _parts(title: str, brand_name: str) -> Iterator[str]:
+    """Yield the words of a title without its brand's name; 18v is 18 and v."""
+    without = {*words_of(brand_name)}
+    for word in words_of(title):
+        if word not in without:
+            yield from PARTS.findall(word) or [word]
 
 
 def plain_analyser() -> tantivy.TextAnalyzer:

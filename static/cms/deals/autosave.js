@@ -17,7 +17,7 @@
   const KEY = place.dataset.copy;
   const [, user, , id] = KEY.split(":");
   // What is no part of what is saved by itself.
-  const OTHERS = ["csrfmiddlewaretoken", "version", "changes", "against", "seen", "autosaves", "autosave", "picture_file", "announce", "publish_at"];
+  const OTHERS = ["csrfmiddlewaretoken", "version", "changes", "against", "seen", "autosaves", "autosave", "picture_file", "announce", "publish_at", "told"];
   const BASE = ["version", "changes", "seen", "autosaves"]; // what was stored where one began to type
 
   const typed = () => {

@@ -56,6 +56,7 @@ const combobox = (input, { ask, take, leave }) => {
     close();
     take(target);
   });
+  if (input.autofocus) input.focus(); // which it lost by being moved
 };
 
 // Where a brand may be created, the last option ticks the box that says so.

@@ -79,10 +79,15 @@ def test_publishing_makes_a_deal_of_now(editor):
     assert (deal.content.price, deal.stock) == (Decimal("79.90"), 12)
 
 
-def test_publishing_a_stored_draft_costs_two_reads_and_one_transaction(editor, calls):
+def test_publishing_a_stored_draft_costs_two_reads_a_query_and_one_transaction(editor, calls):
     draft = make_draft(title="Keyboard")
     post = WHOLE | {"action": "publish", "version": "1"}
-    assert calls(lambda: editor.post(address(draft.id), post)) == ["GetItem", "GetItem", "TransactWriteItems"]
+    assert calls(lambda: editor.post(address(draft.id), post)) == [
+        "GetItem",
+        "GetItem",
+        "Query",
+        "TransactWriteItems",
+    ]
 
 
 def test_what_a_form_published_becomes_the_draft_again_with_one_button(editor):
@@ -104,6 +109,7 @@ def test_publishing_a_new_form_costs_one_transaction_more(editor, calls):
     assert calls(lambda: editor.post(address(make_id(NOW)), post)) == [
         "GetItem",
         "GetItem",
+        "Query",
         "TransactWriteItems",
         "TransactWriteItems",
     ]

@@ -198,3 +198,20 @@ def test_a_german_form_says_it_in_german(shop, read):
     page = read()
     assert note(page).startswith("Gelesen um 12:00: Titel, Preis und UVP aus JSON-LD")
     assert inputs(page)["price"] == "79.90"
+
+
+def test_who_reads_a_link_sees_first_that_it_is_there_else_what_they_have_to_fill_in(shop, read):
+    make_brand("Quite New")
+
+    def focused(page):
+        return re.findall(r"<\w+ [^>]*\bautofocus\b[^>]*>", page.content.decode())
+
+    (first,) = focused(read())
+    assert 'name="category"' in first
+    assert 'aria-describedby="read-note"' in first
+    assert 'name="title"' in focused(read(category="peripherals-networking"))[0]
+    shop[LINK] = replace(LAMP, brand="Unheard of")
+    assert 'name="brand"' in focused(read())[0]
+    make_deal(link=f"{LINK}?utm_source=x", title="There")
+    (note,) = focused(read())
+    assert 'role="alert"' in note

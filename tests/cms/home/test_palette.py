@@ -111,3 +111,24 @@ def test_it_costs_one_query_and_nothing_before_one_types(calls, editor, search_i
 
 def test_shoppers_do_not_see_it(sign_in):
     assert sign_in().get(PALETTE).status_code == 403
+
+
+def test_a_link_becomes_a_deal_unless_one_has_it(editor, calls, search_index):
+    search_index()
+    link = "https://shop.example/" + "lamp-" * 60
+    form = re.search(
+        r'<form method="post" action="/cms/drafts/\w+/">.*?</form>', _offered(editor, link), re.DOTALL
+    )
+    assert form
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+    assert sent.pop("csrfmiddlewaretoken")
+    assert sent == {"link": link, "version": "0", "action": "read"}
+    deal = make_deal(title="Brass lamp", link=link)
+    found = titles(editor.get(PALETTE, {"q": f"{link}?utm_source=x"}, headers=HTMX))
+    assert found[:2] == ["Brass lamp", "New deal from this link"]
+    assert reverse("cms_deal", args=[deal.id]) in _offered(editor, link)
+    assert sorted(calls(lambda: _offered(editor, link))) == ["BatchGetItem", "BatchGetItem", "Query"]
+
+
+def _offered(editor, asked):
+    return editor.get(PALETTE, {"q": asked}, headers=HTMX).content.decode()
