@@ -23,6 +23,7 @@ from cms.deals.pending_edits import (
     typed_changes,
 )
 from cms.deals.preview import holds_a_frame
+from cms.deals.similar import show_while_typing
 from cms.lists.attention import topics_of
 from cms.lists.list_address import after_saving, in_list, position_of
 from cms.shared import undo
@@ -39,13 +40,6 @@ from dealsite.data.editing import bulk_progress, pending_edits
 from dealsite.data.table.parallel import together
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
-SHOW_SIMILAR = {  # that are there, whenever what tells them changes
-    "hx-trigger": ", ".join(f"input delay:400ms from:#id_{name}" for name in ("title", "link", "brand")),
-    "hx-include": "[name=link], [name=brand]",
-    "hx-target": "#similar",
-    "hx-swap": "innerHTML",
-    "hx-sync": "this:replace",
-}
 ACTIVITY_SHOWN = timedelta(days=29)  # before today
 
 
@@ -181,10 +175,7 @@ def entry_page(
     elif status in (200, 422):  # where somebody else was faster, the editor decides how it goes on
         page["autosave_address"] = reverse("cms_autosave", args=[kind, entry_id])
     if not is_deal:
-        title = form.fields["title"].widget.attrs
-        title |= SHOW_SIMILAR | {"hx-get": reverse("cms_similar", args=[entry_id])}
-        if not form.similar:
-            title["hx-trigger"] += ", load"
+        show_while_typing(form, entry_id)
     page["state"] = "draft"
     if isinstance(entry, Deal):
         page["state"] = state = entry.card.state(timezone.now())

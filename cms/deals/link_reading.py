@@ -86,13 +86,9 @@ def _put_focus(form: DealForm) -> None:
     """Let an editor go on at the first field that needs them, unless they are to see first what is there already."""
     if form.similar:
         return
-    lacks = [field.name for field, has_it in form.to_publish() if not has_it and field.name != "voucher_code"]
-    if "aria-invalid" in form.fields["brand"].widget.attrs:
-        lacks = ["brand"]
-    form.fields[next(iter(lacks), "title")].widget.attrs |= {
-        "autofocus": True,
-        "aria-describedby": "read-note",
-    }
+    lacks = (field.name for field, has_it in form.to_publish() if not has_it and field.name != "voucher_code")
+    first = form.fields[next(lacks, "title")].widget
+    first.attrs |= {"autofocus": True, "aria-describedby": "read-note"}
 
 
 def _lacking(form: DealForm, page: ProductPage) -> dict[str, str]:

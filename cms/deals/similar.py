@@ -31,11 +31,17 @@ from dealsite.data.editing.verbs.publish import MoveToTrash
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import near_titles
 from dealsite.web.pages import part
-from dealsite.worker.bulk import change_at_once
+from dealsite.worker.bulk import Outcome, change_at_once
 
 MOST_SHOWN = 5
 MOST_READ = 20  # of those with a link, the newest
-OVER = "expired"
+WHILE_TYPING = {
+    "hx-trigger": ", ".join(f"input delay:400ms from:#id_{name}" for name in ("title", "link", "brand")),
+    "hx-include": "[name=link], [name=brand]",
+    "hx-target": "#similar",
+    "hx-swap": "innerHTML",
+    "hx-sync": "this:replace",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class Similar:
     @property
     def takes_price(self) -> bool:
         """Whether it can be given another price at once."""
-        return self.entry.kind == "deal" and self.state != OVER and not self.entry.content.condition
+        return self.entry.kind == "deal" and self.state != "expired" and not self.entry.content.condition
 
 
 def similar_to(form: DealForm, draft_id: str, now: datetime) -> list[Similar]:
@@ -63,8 +69,8 @@ def similar_to(form: DealForm, draft_id: str, now: datetime) -> list[Similar]:
     """
     title, link, brand = (form.cleaned_data.get(name, "") for name in ("title", "link", "brand"))
     same_link = known_by.same_link(link)
-    linked = known_by.known_by(same_link) if link and not known_by.is_of_many(same_link) else []
-    linked = linked[:MOST_READ]
+    tells = link and not known_by.is_of_many(same_link)
+    linked = known_by.known_by(same_link)[:MOST_READ] if tells else []
     ids = dict.fromkeys([*linked, *near_titles(title, brand_names.find(brand), now=now)])
     ids.pop(draft_id, None)
     if not ids:
@@ -90,6 +96,14 @@ def similar(request: EditorRequest, draft_id: str) -> HttpResponse:
     form.is_valid()
     found = similar_to(form, draft_id, timezone.now())
     return render(request, "cms/deals/_similar.html", {"similar": found})
+
+
+def show_while_typing(form: DealForm, draft_id: str) -> None:
+    """Let the title of a draft's form ask what is there already, at once where that does not stand there yet."""
+    asks = form.fields["title"].widget.attrs
+    asks |= WHILE_TYPING | {"hx-get": reverse("cms_similar", args=[draft_id])}
+    if not form.similar:
+        asks["hx-trigger"] += ", load"
 
 
 def not_told(form: DealForm, draft_id: str, now: datetime) -> list[Similar]:
@@ -119,22 +133,22 @@ def give_price(
         form.add_error("price", _("Enter the price that the deal is to have."))
         return show(status=422)
     change = BulkChange("deal", SetPrice.name, str(PriceRule("=", price)))
-    job_id = bulk.job_id_of(change, [deal_id], by=by, asked_at=now)
-    outcome = change_at_once(change, [deal_id], job_id=job_id, by=by, asked_at=now, now=now)
+    outcome = _do(change, deal_id, by, now)
     if outcome.refused:
         form.add_error(None, why_not(change, outcome.refused[0]))
         return show(status=422)
     said = str(change.verb.did) % {"title": outcome.changed[0].title}
-    if stored and _to_trash(stored, form.version, by, now):
+    # Unless somebody else changed it since.
+    if (
+        stored
+        and _do(BulkChange("draft", MoveToTrash.name), stored.id, by, now, version=form.version).changed
+    ):
         said += " " + _("This draft is in the trash.")
     address = reverse("cms_deal", args=[deal_id])
     undo.offer_for(request, said, outcome.job_id, address)
     return redirect(address)
 
 
-def _to_trash(draft: Draft, version: int, by: str, now: datetime) -> bool:
-    """Move a draft to the trash, unless somebody else changed it since."""
-    change = BulkChange("draft", MoveToTrash.name)
-    job_id = bulk.job_id_of(change, [draft.id], by=by, asked_at=now)
-    outcome = change_at_once(change, [draft.id], job_id=job_id, by=by, asked_at=now, now=now, version=version)
-    return bool(outcome.changed)
+def _do(change: BulkChange, one: str, by: str, now: datetime, *, version: int | None = None) -> Outcome:
+    job_id = bulk.job_id_of(change, [one], by=by, asked_at=now)
+    return change_at_once(change, [one], job_id=job_id, by=by, asked_at=now, now=now, version=version)

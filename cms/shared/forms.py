@@ -218,10 +218,12 @@ class DealForm(EditForm):
 
     def to_publish(self) -> list[tuple[BoundField, bool]]:
         """The fields that publishing needs, each with whether it is filled in."""
-        instead = bool(self["condition"].value())
-        return [
-            (self[name], bool(self[name].value()) or (name == "price" and instead)) for name in self.needed
-        ]
+        there = {name for name in (*self.needed, "condition") if self[name].value()}
+        if "condition" in there:
+            there.add("price")
+        if "aria-invalid" in self.fields["brand"].widget.attrs:  # neither known nor to be created
+            there.discard("brand")
+        return [(self[name], name in there) for name in self.needed]
 
     def clean_low_seen_on(self) -> date | None:
         day: date | None = self.cleaned_data["low_seen_on"]

@@ -142,12 +142,12 @@ def related(
 
     `without` are shown already."""
     likes = [
-        *words_in_title(card.title),
+        *_words_in_title(card.title),
         Query.boost_query(Query.term_query(SCHEMA, "brand_slug", card.brand), 2.0),
         Query.boost_query(Query.term_query(SCHEMA, "category", card.category), 4.0),
     ]
     known = {card.id, *(other.id for other in without)}
-    found = most_like(likes, [*filters(Question(), now), live(now)], size + len(known))
+    found = _most_like(likes, [*filters(Question(), now), live(now)], size + len(known))
     return [other for other in found if other.id not in known][:size]
 
 
@@ -157,31 +157,11 @@ def near_titles(title: str, brand: str, *, now: datetime) -> list[str]:
     They are of the brand with a slug; where none is given, of a brand that the title names. No requests.
     """
     question = Question(kind="either", brands=(brand,) if brand else (), for_editors=True)
-    cards = most_like(words_in_title(title), filters(question, now), NEAR_LOOKED_AT)
+    cards = _most_like(_words_in_title(title), filters(question, now), NEAR_LOOKED_AT)
     if not brand:
         words = {*words_of(title)}
         cards = [card for card in cards if card.brand_name and words.issuperset(words_of(card.brand_name))]
     return [card.id for card in cards if is_near(title, card.title, card.brand_name)]
-
-
-def words_in_title(title: str) -> list[Query]:
-    """A query for each of the first words of a title, wherever a title has it."""
-    return [term("title", stem(word)) for word in dict.fromkeys(words_of(title)[:20])]
-
-
-def most_like(likes: Iterable[Query], musts: Iterable[Query], size: int) -> list[DealCard]:
-    """Return those that answer most of some queries, and all of others; none where there is no index to ask."""
-    searcher = reader.searcher()
-    if searcher is None:
-        return []
-    try:
-        with reader.unreadable_if_it_fails():
-            found = searcher.search(both(any_of(likes), *musts), limit=size, count=False)
-            cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return []
-    return [card for card in cards if card]
 
 
 def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
@@ -196,6 +176,26 @@ def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
             if stored and stored.card:
                 found[id_] = stored
     return found
+
+
+def _words_in_title(title: str) -> list[Query]:
+    """A query for each of the first words of a title, wherever a title has it."""
+    return [term("title", stem(word)) for word in dict.fromkeys(words_of(title)[:20])]
+
+
+def _most_like(likes: Iterable[Query], musts: Iterable[Query], size: int) -> list[DealCard]:
+    """Return those that answer most of some queries, and all of others; none where there is no index to ask."""
+    searcher = reader.searcher()
+    if searcher is None:
+        return []
+    try:
+        with reader.unreadable_if_it_fails():
+            found = searcher.search(both(any_of(likes), *musts), limit=size, count=False)
+            cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return []
+    return [card for card in cards if card]
 
 
 @dataclass(frozen=True)

@@ -90,3 +90,17 @@ def open_focal_point(page: Page) -> None:
 def said(page: Page, text: str) -> Locator:
     """Return the message that the site shows after something was done."""
     return page.locator("#messages").get_by_text(text)
+
+
+def is_paste_taken(place: Locator, text: str) -> bool:
+    """Paste a text into a field, and tell whether a script took it."""
+    taken: bool = place.evaluate(
+        """(field, text) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text/plain", text);
+            const options = { clipboardData, bubbles: true, cancelable: true };
+            return !field.dispatchEvent(new ClipboardEvent("paste", options));
+        }""",
+        text,
+    )
+    return taken

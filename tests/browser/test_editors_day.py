@@ -19,7 +19,7 @@ from cms.deals import link_reading
 from dealsite.data.catalogue import featured
 from dealsite.imports.product_page import JSON_LD, ProductPage
 from tests.browser.content import feature, now_deal
-from tests.browser.deal_form import category_field, field, said
+from tests.browser.deal_form import category_field, field, is_paste_taken, said
 from tests.builders import make_brand
 
 LINK = "https://shop.example/lamp"
@@ -32,11 +32,6 @@ LAMP = ProductPage(
 )
 FOUND_AGAIN = f"{LINK}/?utm_source=mail"
 MOST_SECONDS = 15.0  # from a link to its published deal; it takes two
-PASTE = """(input, text) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData("text/plain", text);
-    input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-}"""
 
 
 class Hands:
@@ -61,7 +56,7 @@ class Hands:
 
     def paste_into(self, place: Locator, text: str) -> None:
         self.done["keys"] += 1
-        place.evaluate(PASTE, text)
+        assert is_paste_taken(place, text)
 
     def click(self, place: Locator) -> None:
         place.click()

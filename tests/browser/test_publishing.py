@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,6 +21,7 @@ from tests.browser.deal_form import (
     choose_picture,
     field,
     fill_in,
+    is_paste_taken,
     said,
 )
 from tests.browser.flaws import flaws
@@ -246,27 +248,21 @@ def test_the_form_asks_for_what_the_seller_has_and_hides_nothing_that_is_filled(
 
 
 def test_a_link_that_is_pasted_for_a_title_is_read_at_once(editor_window, monkeypatch):
-    sources = {"title": "JSON-LD", "brand": "JSON-LD"}
-    lamp = ProductPage(title="Desk lamp", brand="Ochsenkop", sources=sources)
+    sources = dict.fromkeys(("title", "brand", "price"), "JSON-LD")
+    lamp = ProductPage(title="Desk lamp", brand="Ochsenkop", price=Decimal("79.90"), sources=sources)
     monkeypatch.setattr(link_reading, "fetch_product", {"https://shop.example/lamp": lamp}.__getitem__)
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
     title, link = field(page, "Title"), field(page, "Link to the shop")
-    paste = """(input, text) => {
-        const clipboardData = new DataTransfer();
-        clipboardData.setData("text/plain", text);
-        const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
-        return !input.dispatchEvent(event);
-    }"""
-    assert not title.evaluate(paste, "Lamp of https://shop.example/lamp")
-    assert title.evaluate(paste, "https://shop.example/lamp ")
+    assert not is_paste_taken(title, "Lamp of https://shop.example/lamp")
+    assert is_paste_taken(title, "https://shop.example/lamp ")
     expect(title).to_have_value("Desk lamp")
-    said_of_it = re.compile("Read at .*: title and brand from JSON-LD.")
+    said_of_it = re.compile("Read at .*: title, price and brand from JSON-LD.")
     expect(brand_field(page)).to_be_focused()
     expect(brand_field(page)).to_have_accessible_description(said_of_it)
     expect(link).to_have_value("https://shop.example/lamp")
-    assert not link.evaluate(paste, "https://shop.example/other")
-    expect(page.get_by_role("region", name="To publish")).to_contain_text("2 / 5")
+    assert not is_paste_taken(link, "https://shop.example/other")
+    expect(page.get_by_role("region", name="To publish")).to_contain_text("3 / 5")
     page.get_by_role("option", name="Ochsenkopf").click()
     page.get_by_role("button", name="Read again").click()
     expect(page.get_by_text("it says nothing that was missing here")).to_be_visible()
