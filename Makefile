@@ -157,7 +157,7 @@ $(STAMPS)/local-engine: dealsite/install/packages.py requirements-java.txt | $(S
 	@$(BIN)/python -m dealsite.install local-engine
 	@touch $@
 
-$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/install/assets.py dealsite/text/translations.py $(STAMPS)/packages $(STAMPS)/python
+$(STAMPS)/assets: $(STATIC_SOURCES) dealsite/install/packages.py dealsite/text/translations.py $(STAMPS)/packages $(STAMPS)/python
 	@echo "Building the CSS and the icons ..."
 	@DEALSITE_SECRET_KEY=none $(BIN)/python manage.py build_assets
 	@touch $@

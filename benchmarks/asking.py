@@ -30,7 +30,7 @@ def measure(root: Path, named: Path | None, times: int = 9) -> list[Asking]:
 
     from benchmarks.content import FOLDER_VARIABLE
     from benchmarks.story import Story
-    from dealsite.ask import numbers, ready
+    from dealsite.ask import numbers, runs
     from dealsite.lake.projection import Lake
     from dealsite.stream.projection import Checkpoint
 
@@ -54,7 +54,7 @@ def measure(root: Path, named: Path | None, times: int = 9) -> list[Asking]:
     print(
         f"{len(story.changes):,} changes in {taken:.1f} s, in {settings.VAR / 'lake'}. Asking ...", flush=True
     )
-    asked = {question.title: question.sql for question in ready.questions().values()}
+    asked = {question.title: question.sql for question in runs.ready_questions().values()}
     return [_ask(title, sql, times) for title, sql in (asked | {"Numbers of the CMS": numbers.SQL}).items()]
 
 

@@ -41,10 +41,10 @@ PAGE_KB, VISIT_KB, REQUESTS = (
 LOG_LINE_KB = 0.4
 POLLS = 4  # of a consumer in a second, once for each shard; a table on demand begins with about four
 WRITES_OF_ORDER = (
-    ("changing.add", 2),
-    ("checkout.place", 1),
+    ("cart_changes.add", 2),
+    ("order_changes.place", 1),
     ("charging.claim", 1),
-    ("fulfilment.deliver", 1),
+    ("order_changes.deliver", 1),
 )
 WRITES_OF_NOTICE = 2  # a message in one inbox: docs/operations.md
 

@@ -119,10 +119,10 @@ def requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 def post(endpoint_url: str, bodies: list[bytes]) -> None:
     """Send ready-made requests, four at a time, as fast as the engine answers."""
-    from dealsite.data.table import sockets, timed_sockets
+    from dealsite.data.table import connection
 
     http = urllib3.PoolManager(maxsize=THREADS, ssl_context=create_urllib3_context())
-    timed_sockets.use(http, endpoint_url)
+    connection.use_timed_sockets(http, endpoint_url)
     headers = {
         "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",
         "Content-Type": "application/x-amz-json-1.0",
@@ -132,8 +132,8 @@ def post(endpoint_url: str, bodies: list[bytes]) -> None:
     }
 
     def send(body: bytes) -> None:
-        timed_sockets.until.set(time.monotonic() + ANSWER_SECONDS)
-        answer = http.request("POST", sockets.request_url(endpoint_url), body=body, headers=headers)
+        connection.until.set(time.monotonic() + ANSWER_SECONDS)
+        answer = http.request("POST", connection.request_url(endpoint_url), body=body, headers=headers)
         if answer.status != 200 or orjson.loads(answer.data).get("UnprocessedItems"):
             raise SystemExit(f"The engine answers {answer.status}: {answer.data[:300]!r}")
 
@@ -173,9 +173,8 @@ WORDS = {"kind": "hot_deal", "headline": "Mechanical keyboard with quiet switche
 
 def announce() -> None:
     """Publish a deal and order a message about it to all users."""
-    from dealsite.data.catalogue import brands, categories
+    from dealsite.data.catalogue import brands, categories, publishing
     from dealsite.data.catalogue.content import DealContent
-    from dealsite.data.catalogue.deal import publishing
     from dealsite.data.people import announcements
     from dealsite.data.table.ids import new_ulid
 

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from benchmarks.sharing import share
-from dealsite.data.commerce.payment import payment_loads
-from dealsite.data.commerce.payment.payment_loads import Segment, Source
-from dealsite.data.commerce.payment.payment_record import Payment
-from dealsite.data.entities.payments import SEGMENTS
+from dealsite.data.commerce import payment_loads
+from dealsite.data.commerce.payment_loads import Segment, Source
+from dealsite.data.commerce.payment_record import Payment
+from dealsite.data.entities.commerce import SEGMENTS
 from dealsite.data.table.ids import RANDOM_BITS, iso, new_ulid
 
 PAYMENTS_OF_AN_ACCOUNT = 12

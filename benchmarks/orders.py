@@ -164,19 +164,18 @@ def _pages(username: str, order_id: str) -> list[Reading]:
     from django.conf import settings
     from django.test import Client
 
-    from dealsite.accounts import cookies
-    from dealsite.data.commerce import carts, orders
-    from dealsite.data.commerce.cart import changing
+    from dealsite.accounts import requests
+    from dealsite.data.commerce import cart_changes, carts, orders
     from dealsite.data.people import sessions, users
     from dealsite.data.table.ids import new_ulid
 
     now = datetime.now(UTC)
     lines = orders.get_with_lines(order_id)[1]
-    wanted = [changing.CartAddition(line.deal, 1, new_ulid(now)) for line in lines]
-    changing.add_many(carts.user_cart(username), wanted, now=now)
+    wanted = [cart_changes.CartAddition(line.deal, 1, new_ulid(now)) for line in lines]
+    cart_changes.add_many(carts.user_cart(username), wanted, now=now)
     users.give_role(username, "back office", by="bench", now=now)
     client = Client(SERVER_NAME="127.0.0.1")
-    key = cookies.new_key()
+    key = requests.new_key()
     sessions.start(users.get(username), key=key, user_agent="", address="", now=now)
     client.cookies[settings.SESSION_COOKIE_NAME] = f"{username}:{key}"
     found = []
@@ -234,15 +233,15 @@ def _make_user(name: str, now: datetime) -> None:
 
 
 def _buy(name: str, of_deals: list[str], new_id: Callable[[datetime], str]) -> None:
-    from dealsite.data.commerce import carts
-    from dealsite.data.commerce.cart import changing
-    from dealsite.data.commerce.order import checkout
-    from dealsite.data.commerce.order.order_record import Address
+    from dealsite.data.commerce import cart_changes, carts, order_changes
+    from dealsite.data.commerce.order_record import Address
 
     now, owner = datetime.now(UTC), carts.user_cart(name)
-    changing.add_many(owner, [changing.CartAddition(deal, 1, new_id(now)) for deal in of_deals], now=now)
+    cart_changes.add_many(
+        owner, [cart_changes.CartAddition(deal, 1, new_id(now)) for deal in of_deals], now=now
+    )
     head, lines = carts.read_active(owner, now=now)
-    form = checkout.Purchase(
+    form = order_changes.Purchase(
         order_id=new_id(now),
         username=name,
         name=name,
@@ -251,7 +250,7 @@ def _buy(name: str, of_deals: list[str], new_id: Callable[[datetime], str]) -> N
         total=sum((line.total for line in lines), Decimal("0.00")),
         address=Address(name, "1 High Street", "", "10115", "Berlin", "Germany"),
     )
-    checkout.place(form, now=now)
+    order_changes.place(form, now=now)
 
 
 def tables_of(results: Results) -> str:

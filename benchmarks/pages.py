@@ -10,7 +10,7 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.data.catalogue import brands, categories, lists
 from dealsite.data.people import sessions, users
 from dealsite.data.table.errors import AlreadyExists
@@ -77,7 +77,7 @@ def _editor() -> Client:
         )
     except AlreadyExists:
         user = users.get(EDITOR)
-    key = cookies.new_key()
+    key = requests.new_key()
     sessions.start(user, key=key, user_agent="", address="", now=now)
     client = Client(SERVER_NAME="127.0.0.1")
     client.cookies[settings.SESSION_COOKIE_NAME] = f"{EDITOR}:{key}"

@@ -114,7 +114,7 @@ def _bare_rate(endpoint_url: str, name: str, count: int) -> float:
     """Return how many such payments a second the engine takes by BatchWriteItem, from requests ready made."""
     from benchmarks.fan_out import post, requests
     from benchmarks.generated_payments import GeneratedSource
-    from dealsite.data.commerce.payment.payment_record import payment_item
+    from dealsite.data.commerce.payment_record import payment_item
 
     now = datetime.now(UTC).replace(microsecond=0)
     source = GeneratedSource(count, first=now, size=BYTES, method=name)  # other payments than the load's

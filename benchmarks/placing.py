@@ -15,15 +15,12 @@ from typing import NamedTuple
 
 from benchmarks.orders_file import OrderEntry, Product, derived_id, read
 from benchmarks.sharing import share
-from dealsite.data.catalogue import brands, categories, deals
+from dealsite.data.catalogue import brands, categories, deals, publishing
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import publishing
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import checkout, saved_details
-from dealsite.data.commerce.order.checkout import Purchase
-from dealsite.data.commerce.order.order_record import Address
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders
+from dealsite.data.commerce.order_changes import Purchase
+from dealsite.data.commerce.order_record import Address
 from dealsite.data.entities.deals import HERE
 from dealsite.data.names import slugify
 from dealsite.data.people import users
@@ -140,8 +137,8 @@ def make_user(username: str, now: datetime) -> None:
         )
     except errors.AlreadyExists:
         raise CannotLoad(f"The user {username} is there already, and was not loaded.") from None
-    card = saved_details.PaymentCard("test", METHOD, "Visa ending in 4242")
-    saved_details.save_card(username, card, job_id=new_ulid(now), now=now)
+    card = order_record.PaymentCard("test", METHOD, "Visa ending in 4242")
+    order_record.save_card(username, card, job_id=new_ulid(now), now=now)
 
 
 def place(order: OrderEntry, contents: Contents) -> Step:
@@ -157,7 +154,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         return False
     owner = carts.user_cart(order.username)
     wanted = [
-        changing.CartAddition(
+        cart_changes.CartAddition(
             deal=contents.deal_id(product),
             quantity=quantity,
             line_id=derived_id(order.at, "line", order_id, product.sku, product.price),
@@ -166,7 +163,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         )
         for product, quantity in pieces.items()
     ]
-    added = changing.add_many(owner, wanted, now=order.at)
+    added = cart_changes.add_many(owner, wanted, now=order.at)
     head, lines = carts.read_active(owner, now=order.at)
     if {line.deal: line.quantity for line in lines} != {one.deal: one.quantity for one in wanted}:
         refusal = next(iter(added.refused.values()), "its shopper's cart holds other deals.")
@@ -182,7 +179,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         method=METHOD,
     )
     try:
-        checkout.place(purchase, now=order.at)
+        order_changes.place(purchase, now=order.at)
     except carts.CartChanged as changed:
         raise CannotLoad(f"Order {order.id} cannot be placed: {changed}") from None
     return True

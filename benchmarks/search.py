@@ -123,9 +123,8 @@ def _publish() -> list[float]:
 
 
 def _until_found(word: str) -> float:
-    from dealsite.data.catalogue import brands
+    from dealsite.data.catalogue import brands, publishing
     from dealsite.data.catalogue.content import DealContent
-    from dealsite.data.catalogue.deal import publishing
     from dealsite.data.table.ids import new_ulid
     from dealsite.search.finding import find
     from dealsite.search.question import Question

@@ -46,11 +46,10 @@ class Content:
 
 def seed(now: datetime) -> Content:
     """Make brands, deals and people through the data layer, which has joined the site's engine."""
-    from dealsite.accounts import cookies
-    from dealsite.data.catalogue import brands, categories
+    from dealsite.accounts import requests
+    from dealsite.data.catalogue import brands, categories, publishing
     from dealsite.data.catalogue.content import DealContent
-    from dealsite.data.catalogue.deal import publishing
-    from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+    from dealsite.data.commerce.order_record import PaymentCard, save_card
     from dealsite.data.people import sessions, users
     from dealsite.data.table.ids import new_ulid
 
@@ -80,7 +79,7 @@ def seed(now: datetime) -> Content:
             roles=roles.get(name, []),
             now=now,
         )
-        key = cookies.new_key()
+        key = requests.new_key()
         sessions.start(user, key=key, user_agent="", address="", now=now)
         content.sessions[name] = f"{name}:{key}"
         if name not in roles:

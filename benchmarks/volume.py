@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_units
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys
-from dealsite.data.commerce.payment.charging import LEASE, RUNNER
-from dealsite.data.commerce.payment.payment_record import Payment, Step, payment_item
+from dealsite.data.commerce.charging import LEASE, RUNNER
+from dealsite.data.commerce.payment_record import Payment, Step, payment_item
 from dealsite.data.commerce.payments import PAYMENT_NOTICE
-from dealsite.data.entities.payments import LARGEST_CHUNK, MOST_PENDING, PENDING, PROCESSED, STATES
+from dealsite.data.entities.commerce import LARGEST_CHUNK, MOST_PENDING, PENDING, PROCESSED, STATES
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.ids import new_ulid, shard
@@ -123,11 +123,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
             "settling, if all were due on one day",
             of_shard * cost_of(one_day, one_day, transaction=True).item,
         ),
-        Load(
-            "LOAD#id",
-            "segments, an update for each 200",
-            rate() / LARGEST_CHUNK * _segment_units(),
-        ),
+        Load("LOAD#id", "segments, an update for each 200", rate() / LARGEST_CHUNK * _segment_units()),
     ]
 
 

@@ -68,7 +68,7 @@ def _migrated() -> tuple[float, float]:
     from dealsite import data
     from dealsite.data import table
     from dealsite.data.integrity import migrations
-    from dealsite.data.integrity.pace import Pace
+    from dealsite.data.integrity.problem import Pace
 
     newer = table.Schemas(
         {name: table.Schema(known.version + 1, known.upgrades) for name, known in data.SCHEMAS.items()}

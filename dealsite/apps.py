@@ -5,6 +5,4 @@ class DealsiteConfig(AppConfig):
     name = "dealsite"
 
     def ready(self) -> None:
-        import dealsite.accounts.checks
-        import dealsite.checks
-        import dealsite.engine.checks  # noqa: F401 - which register them
+        import dealsite.checks  # noqa: F401 - which registers them

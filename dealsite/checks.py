@@ -2,6 +2,10 @@
 
 Each finding has an id in words, by which DEALSITE_ACCEPTED_RISKS takes it out. The launcher asks for them, too,
 before it starts a site with https.
+
+What `manage.py check` says of accounts: a public site without mail or second factor, or keys that are gone.
+
+What `manage.py check` says about the engine.
 """
 
 import os
@@ -10,10 +14,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
-from django.core.checks import Warning as CheckWarning
+from django.core import checks
+from django.core.checks import (
+    CheckMessage,
+    Error,
+    Tags,
+    Warning as Caution,
+    Warning as CheckWarning,
+    register,
+)
 
-from dealsite.environment import LOOPBACK_HOSTS, unknown, unwritable
+from dealsite.accounts import second_factor
+from dealsite.data.table.errors import DataError
+from dealsite.engine.server import why_not_isolated
+from dealsite.environment import LOOPBACK_HOSTS, NOWHERE, unwritable
+from dealsite.variables import unknown
 
 DEMO_LOADED = "demo-loaded"  # this file of the data folder: the demo is in its table
 KEY_CHARACTERS, KEY_DISTINCT = 32, 10
@@ -174,3 +189,57 @@ def _cookies_are_safe() -> bool:
         and getattr(settings, f"{cookie}_COOKIE_NAME").startswith("__Host-")
         for cookie in ("SESSION", "CSRF")
     )
+
+
+USERS = 10_000  # that are looked at, so that a large site starts without waiting for it
+
+
+@register(Tags.security, deploy=True)
+def mail_is_sent(**kwargs: Any) -> list[CheckMessage]:
+    """Refuse a public site without a mail server: nobody there can confirm an address or get a new password."""
+    said = "The site has no mail server: no address is confirmed, no password reset."
+    hint = "Set DEALSITE_SMTP_HOST to a mail server."
+    return [] if settings.DEALSITE_SENDS_MAIL else [Error(said, hint=hint, id="dealsite.no_mail")]
+
+
+@register(Tags.security)
+def two_factor_is_required(**kwargs: Any) -> list[CheckMessage]:
+    """Warn of a public site on which a password alone is enough for an editor or admin."""
+    if not settings.HTTPS or settings.DEALSITE_REQUIRE_TWO_FACTOR:
+        return []
+    said = "Users with a role need no second factor: who has an editor's or admin's password has the CMS."
+    hint = "Remove DEALSITE_REQUIRE_TWO_FACTOR=no."
+    return [Caution(said, hint=hint, id="dealsite.two_factor")]
+
+
+@register(Tags.security, deploy=True)
+def secrets_open(**kwargs: Any) -> list[CheckMessage]:
+    """Warn of users whose app's secret opens under no key of the site; says nothing while the table is away."""
+    try:
+        number = second_factor.unreadable(most=USERS)
+    except DataError:
+        return []
+    if not number:
+        return []
+    said = f"Secrets of authenticator apps that open under no key of the site: {number:,}. Their codes fail."
+    hint = "Put the missing key into secret_key_fallbacks, or reset their second factors: docs/operations.md."
+    return [Caution(said, hint=hint, id="dealsite.second_factor_keys")]
+
+
+def exposed(url: str, reason: str) -> str:
+    """What to say of an engine that could not be put into a network namespace of its own."""
+    return (
+        f"Every program on this machine can reach the engine at {url} and change what the site stores: it has no"
+        f" network namespace of its own ({reason}). Its address is chosen at random at each start, and is not to be"
+        " told. Let no other users work on this machine, or allow user namespaces (docs/operations.md)."
+    )
+
+
+@checks.register()
+def engine_is_alone(**_: Any) -> list[checks.CheckMessage]:
+    """A warning if the engine of the data folder listens at an address."""
+    url = settings.DYNAMODB_ENDPOINT_URL
+    if not settings.DEALSITE_EMBEDDED or url == NOWHERE or not url.startswith("http"):
+        return []
+    reason = why_not_isolated() or "at its last start the system did not allow one"
+    return [checks.Warning(exposed(url, reason), id="dealsite.engine.W001")]

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.accounts.requests import is_behind_unknown_proxy
 from dealsite.data.catalogue.display_names import category_names, missing_categories
 from dealsite.data.entities.operations import SITE_PAGES
@@ -26,7 +26,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "user": getattr(request, "user", None),
         "cms_frame": "cms/base.html" if _is_at_work(request) else "",
         "is_behind_unknown_proxy": is_behind_unknown_proxy(request),
-        "has_cart": bool(cookies.cart(request)),
+        "has_cart": bool(requests.cart(request)),
         "meter": getattr(request, "meter", None),
         "now": timezone.now(),
         "site_switch": site_switch.of_process.known,

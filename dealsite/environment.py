@@ -1,21 +1,17 @@
-"""Reads the environment, by the setting chart, and the data folder for settings.py."""
+"""What settings.py finds out for itself: the hosts of an address, the engine, and the keys in the data folder."""
 
-import difflib
 import errno
 import getpass
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.engine.programs import DATABASE
-from dealsite.setting_chart import SETTINGS
-from dealsite.setting_kinds import Setting
 
 ENGINE_ENV = "engine.env"
 CREDENTIALS = (
@@ -29,68 +25,6 @@ CREDENTIALS = (
 # Where an engine that never ran is looked for. Nothing listens there; an empty address would mean Amazon.
 NOWHERE = "http://127.0.0.1:9"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
-
-
-PREFIX = "DEALSITE_"  # nobody else's variables begin so
-FILE = "_FILE"  # ends the name of a variable that names the file of a secret
-# Settings of earlier releases without which the site would miss something, and what to do.
-GONE = {
-    "DEALSITE_HISTORY_TABLE": "Closed payments stand in the one table: docs/upgrading.md says how to move them."
-}
-
-
-def value(name: str, default: Any = None) -> Any:
-    """Return what a variable says, or its default (or the one that depends on others) where it says nothing.
-
-    Raises ImproperlyConfigured where it cannot be.
-    """
-    setting = SETTINGS[name]
-    given = _given(setting, os.environ)
-    if not given:
-        return setting.default if default is None else default
-    try:
-        return setting.kind(given)
-    except ValueError as wanted:
-        shown = "something else" if setting.is_secret else repr(given)
-        raise ImproperlyConfigured(f"{name} should be {wanted}, and is {shown}.") from None
-
-
-def refuse_misfits() -> None:
-    """Raise ImproperlyConfigured with a line for each variable that cannot be: all of them at once."""
-    found = []
-    for name in SETTINGS:
-        try:
-            value(name)
-        except ImproperlyConfigured as misfit:
-            found.append(str(misfit))
-    found += [f"{name} is no setting any more. {todo}" for name, todo in GONE.items() if os.environ.get(name)]
-    if found:
-        raise ImproperlyConfigured("\n".join(found))
-
-
-def unknown(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each variable that looks like a setting and is none, with the name nearest to it, or ''."""
-    known = [*SETTINGS, *(f"{one.name}{FILE}" for one in SETTINGS.values() if one.is_secret)]
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known:
-            yield name, next(iter(difflib.get_close_matches(name, known, 1)), "")
-
-
-def _given(setting: Setting, environ: Mapping[str, str]) -> str:
-    """Return a variable's text, or what stands in the file that NAME_FILE names; '' for neither."""
-    given = environ.get(setting.name, "").strip()
-    file = environ.get(f"{setting.name}{FILE}", "") if setting.is_secret else ""
-    if not file:
-        return given
-    if given:
-        raise ImproperlyConfigured(f"{setting.name} and {setting.name}{FILE} are both set. Keep one of them.")
-    try:
-        given = Path(file).read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ImproperlyConfigured(f"{setting.name}{FILE} cannot be read: {error}") from None
-    if not given:
-        raise ImproperlyConfigured(f"{setting.name}{FILE} names an empty file: {file}")
-    return given
 
 
 def hosts_of(site_url: str) -> list[str]:
@@ -118,16 +52,14 @@ def read_engine_env(var: Path) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def uses_own_engine(environ: Mapping[str, str]) -> bool:
+def uses_own_engine(engine: str, endpoint_url: str, table: str) -> bool:
     """Whether nothing names another DynamoDB: no endpoint, and not both AWS credentials and a table.
 
     DEALSITE_ENGINE says it outright (embedded or amazon), as for credentials that no variable shows.
     """
-    if engine := environ.get("DEALSITE_ENGINE", "").strip().lower():
+    if engine or endpoint_url:
         return engine == "embedded"
-    if environ.get("DYNAMODB_ENDPOINT_URL"):
-        return False
-    return not (environ.get("DEALSITE_TABLE") and any(environ.get(name) for name in CREDENTIALS))
+    return not (table and any(os.environ.get(name) for name in CREDENTIALS))
 
 
 def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
@@ -136,11 +68,7 @@ def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
         "# Where this data folder's engine is while the site runs. For other tools: manage.py engine_port\n"
         f"DYNAMODB_ENDPOINT_URL={endpoint_url}\nDEALSITE_TABLE={table}\n"
     )
-    made = var / f".{ENGINE_ENV}-{os.getpid()}"
-    made.unlink(missing_ok=True)
-    with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    made.replace(var / ENGINE_ENV)
+    _written_aside(var / ENGINE_ENV, text).replace(var / ENGINE_ENV)
 
 
 def why_unusable(var: Path, error: OSError) -> str:
@@ -171,9 +99,7 @@ def _damaged_key(path: Path, state: str) -> ImproperlyConfigured:
 
 
 def secret_key(var: Path) -> str:
-    """DEALSITE_SECRET_KEY or its file, else one made once and kept in the data folder for its owner's eyes only."""
-    if key := value("DEALSITE_SECRET_KEY"):
-        return str(key)
+    """The key made once and kept in the data folder for its owner's eyes only."""
     path = var / "secret_key"
     try:
         if not path.exists():
@@ -206,7 +132,7 @@ def _make_secret_key(path: Path) -> None:
 def _written_aside(path: Path, text: str) -> Path:
     """Return a new file beside another one, for its owner's eyes only (0600 by mkstemp), that is safely on the disk."""
     handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    with os.fdopen(handle, "w", encoding="ascii") as file:
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
@@ -219,7 +145,7 @@ def rotate_secret_key(var: Path) -> int:
     Ended in between it has lost nothing: the key in use is a fallback then, too.
     """
     for name in ("DEALSITE_SECRET_KEY", "DEALSITE_SECRET_KEY_FALLBACKS"):
-        if value(name):
+        if getattr(settings, name):
             raise ImproperlyConfigured(f"{name} is set, and goes before its file in {var}.")
     path, key = var / "secret_key", secret_key(var)
     if key != key.strip():
@@ -232,9 +158,7 @@ def rotate_secret_key(var: Path) -> int:
 
 
 def secret_key_fallbacks(var: Path) -> list[str]:
-    """Keys that were in use before, whose signatures stay good: of the environment, else of the data folder."""
-    if keys := value("DEALSITE_SECRET_KEY_FALLBACKS"):
-        return list(keys)
+    """Keys of the data folder that were in use before, whose signatures stay good."""
     path = var / "secret_key_fallbacks"
     try:
         return path.read_text("ascii").split()

@@ -18,8 +18,8 @@ from django.utils import timezone
 from dealsite.data import table
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
-from dealsite.web.request_log import PROBES, cause_of, due_to, is_file, note_answer, route_of
+from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
+from dealsite.web.counting import PROBES, cause_of, due_to, is_file, note_answer, route_of
 
 # No call waits beyond this many seconds into a view, so that a visitor waits for less than 3 s in all,
 # whatever the engine does. It holds two attempts of `client.READ_TIMEOUT` and the pause between them.

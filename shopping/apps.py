@@ -6,7 +6,7 @@ class Shopping(AppConfig):
 
     def ready(self) -> None:
         from dealsite.accounts import sign_in
-        from shopping.cart import owner
+        from shopping import cart
         from shopping.my import relations
 
-        sign_in.after_sign_in(pending_action=relations.pending_action, step=owner.merge_visitor_cart)
+        sign_in.after_sign_in(pending_action=relations.pending_action, step=cart.merge_visitor_cart)

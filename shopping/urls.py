@@ -9,16 +9,15 @@ from dealsite.data.catalogue.relations import (
     CATEGORY_WATCH,
     DEAL_LIKE,
 )
-from shopping.cart import cart
-from shopping.catalogue import about, machines, pages, search
-from shopping.checkout import checkout
+from shopping import cart, checkout
+from shopping.catalogue import machines, pages, search
 from shopping.my import relations
 
 urlpatterns = [
     path("", pages.front_page, name="front_page"),
     path("search/", search.search, name="search"),
     path("editors-choice/", pages.editors_choice, name="editors_choice"),
-    path("about/<str:slug>/", about.about, name="about"),
+    path("about/<str:slug>/", pages.about, name="about"),
     path("brands/", pages.brands, name="brands"),
     path("brands/<str:slug>/", pages.brand, name="brand"),
     path("brands/<str:slug>/like/", relations.add, {"relation": BRAND_LIKE}, name="like_brand"),

@@ -7,11 +7,10 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from dealsite.data.catalogue import brands, categories, drafts
+from dealsite.data.catalogue import brands, categories, drafts, publishing
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import DealContent, sold_by
-from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.entities.deals import HERE
@@ -65,10 +64,7 @@ def make_content(**overrides: Any) -> DealContent:
         "description": "Quiet switches.",
     }
     if overrides.keys() & {"link", "voucher_code"}:
-        filled |= {
-            "sold": sold_by(overrides.get("stock"), overrides.get("voucher_code", "")),
-            "link": LINK,
-        }
+        filled |= {"sold": sold_by(overrides.get("stock"), overrides.get("voucher_code", "")), "link": LINK}
     return DealContent(**(filled | overrides))
 
 

@@ -32,9 +32,8 @@ from dealsite.data.people import users
 from dealsite.data.table import client, schema
 from dealsite.data.table.errors import NotFound
 from dealsite.engine.server import Engine
-from dealsite.metrics import counting
 from dealsite.search import reader
-from dealsite.web import page_cache, readiness
+from dealsite.web import counting, page_cache, readiness
 from shopping.templatetags.shopping import hot_of_process
 from tests import measuring
 from tests.faults.unkind import READS, WRITES, Faults

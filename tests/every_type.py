@@ -9,45 +9,31 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import (
     activity,
     brands,
+    deal_changes,
     deals,
     featured,
     featured_plans,
-    featured_versions,
     hot,
     relations,
 )
-from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import checkout
+from dealsite.data.commerce import cart_changes, carts, order_changes
 from dealsite.data.editing import (
     bulk,
-    bulk_progress,
     imports,
     pending_edits,
-    presence,
     questions,
     saved_views,
     site_pages,
     trash_record,
 )
 from dealsite.data.editing.imports import SourceFile
-from dealsite.data.entities.batches import REFUSED
 from dealsite.data.entities.commerce import SAVED
+from dealsite.data.entities.work import REFUSED
 from dealsite.data.integrity import migrations
-from dealsite.data.jobs import command_runs, heartbeats, jobs, processes, site_switch, task_counts
+from dealsite.data.jobs import command_runs, jobs, processes, site_switch, task_counts
 from dealsite.data.jobs.processes import Process
 from dealsite.data.jobs.task_counts import TaskCounts
-from dealsite.data.people import (
-    announcements,
-    fan_out,
-    messages,
-    passkeys,
-    security_events,
-    sessions,
-    two_factor,
-    users,
-)
+from dealsite.data.people import announcements, messages, security_events, sessions, two_factor, users
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import ids
 from dealsite.data.table.convert import Item
@@ -112,15 +98,15 @@ def store_every_type() -> None:
         featured.set_featured(page, [found[deal.id], found[later.id]], version=0, by=EDITOR, now=NOW)
     gone = make_deal(deal_id=GONE, category="toys-hobbies", article_number="B1")
     content = replace(gone.content, title="Gone")
-    editing.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.edit(gone, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     activity.count(LIVE, NOW.date(), {"00ab"})
     hot.rank(now=NOW)
     make_user("ann")
     make_user("bob")
     two_factor.turn_on(users.get("ann"), secret="sealed", recovery=["a hash"], step=1, key="", now=NOW)
     ann, passkey = users.get("ann"), two_factor.Passkey(JOB, "My phone", "credential", "public-key")
-    passkeys.add(ann, two_factor.get("ann"), passkey, challenge="asked", key="", now=NOW)
+    two_factor.add_passkey(ann, two_factor.get("ann"), passkey, challenge="asked", key="", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="ann", now=NOW)
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username="ann", now=NOW)
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ann", now=NOW)
@@ -137,7 +123,7 @@ def store_every_type() -> None:
     users.delete(bob, job_id=JOB, now=NOW)
     make_announcement(LIVE, SENT, audience=announcements.Audience(brand="nordlicht"))
     table.write(Update(key=keys.job(SENT), set={"taken_by": WORKER}))
-    fan_out.send_message(jobs.get(SENT), NOW)
+    announcements.send_message(jobs.get(SENT), NOW)
     jobs.finish(jobs.get(SENT))
     change_in_bulk()
     look_ahead()
@@ -162,7 +148,7 @@ def look_ahead() -> None:
     for _ in range(2):
         page = featured.get("fashion-beauty")
         featured.set_featured(page, [], version=page.version, by=EDITOR, now=NOW)
-    listed = [featured_versions.FeaturedEntry(LIVE, "x")]
+    listed = [featured.FeaturedEntry(LIVE, "x")]
     page = featured.get("front")
     featured_plans.create(page, listed, at=NOW + 30 * DAY, plan_id=PLAN, by=EDITOR, now=NOW)
 
@@ -172,7 +158,7 @@ def change_in_bulk() -> None:
     to_books = bulk.BulkChange("deal", "category", "books-media")
     bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
     table.write(Update(key=keys.job(BULK), set={"taken_by": WORKER}))
-    bulk_progress.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
+    bulk.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
 
 
 def go_shopping() -> None:
@@ -180,9 +166,9 @@ def go_shopping() -> None:
     for number in (1, 2, 3):
         deal_id = make_id(NOW - 40 * DAY, 10 + number)
         make_deal(deal_id=deal_id, category="grocery-household", brand="Borealis")
-    changing.add(ANN, changing.CartAddition(LAMP, 2, LINE), now=NOW)
+    cart_changes.add(ANN, cart_changes.CartAddition(LAMP, 2, LINE), now=NOW)
     head, _ = carts.read_active(ANN, now=NOW)
-    form = checkout.Purchase(
+    form = order_changes.Purchase(
         order_id=ORDER,
         username="ann",
         name="Ann",
@@ -191,12 +177,12 @@ def go_shopping() -> None:
         total=Decimal("159.80"),
         address=ADDRESS,
     )
-    checkout.place(form, now=NOW)
-    changing.add(ANN, changing.CartAddition(DESK, 1, LINE), now=NOW)
-    saved = changing.move(ANN, carts.read(ANN, now=NOW).active[0].ref, SAVED, now=NOW)
+    order_changes.place(form, now=NOW)
+    cart_changes.add(ANN, cart_changes.CartAddition(DESK, 1, LINE), now=NOW)
+    saved = cart_changes.move(ANN, carts.read(ANN, now=NOW).active[0].ref, SAVED, now=NOW)
     assert saved is not None
-    changing.add(ANN, changing.CartAddition(SOFA, 3, OTHER_LINE), now=NOW)
-    changing.add(GUEST, changing.CartAddition(SOFA, 1, LINE), now=NOW)
+    cart_changes.add(ANN, cart_changes.CartAddition(SOFA, 3, OTHER_LINE), now=NOW)
+    cart_changes.add(GUEST, cart_changes.CartAddition(SOFA, 1, LINE), now=NOW)
 
 
 def look_in() -> None:
@@ -208,13 +194,13 @@ def look_in() -> None:
         )
     )
     sessions.start(users.get("ann"), key="secret", user_agent="", address="", now=NOW)
-    presence.heartbeat("deal", LIVE, username="eve", name="Eve", now=NOW)
+    pending_edits.heartbeat("deal", LIVE, username="eve", name="Eve", now=NOW)
     security_events.add(SecurityEvent("signed_in", NOW, "ann", "127.0.0.1"))
     try:
         security_events.count_failures(1, now=NOW)
     except Unavailable:  # in weak mode a request may be lost, and no count is sent again
         security_events.count_failures(1, now=NOW)
-    heartbeats.write("worker", now=NOW)
+    processes.write_heartbeat("worker", now=NOW)
     task_counts.store(TaskCounts(drafts=1), now=NOW)
     processes.save(Process(JOB, "worker", "one", 1, "1.0", NOW))
     command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")

@@ -10,7 +10,7 @@ from django.core.files.base import ContentFile
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.payloads import to_item
+from dealsite.data.jobs.jobs import payload_to_item
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.imports import layout
 from dealsite.imports.layout import Layout
@@ -49,7 +49,7 @@ def check(import_ids: Iterable[str], *, now: datetime) -> None:
         one = imports.get(import_id)
         imports.check(
             one,
-            to_item(chosen),
+            payload_to_item(chosen),
             fingerprint=layout.fingerprint(TITLES),
             version=one.version,
             job_id=new_ulid(now),

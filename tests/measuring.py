@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 from dealsite import data
 from dealsite.data import keys
 from dealsite.data.entities.entity import pattern
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS
 from dealsite.data.table.key_templates import Entry
+from dealsite.data.table.meters import ACCESS_PATTERNS
 from tests.capacity import Units, recorded
 from tests.questions import ROOT, Function, budget, in_words, name_of
 

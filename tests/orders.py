@@ -10,9 +10,7 @@ from decimal import Decimal
 
 from dealsite.data import table
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import checkout, order_record
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -43,13 +41,13 @@ def make_order(
     owner = carts.user_cart(shopper.username)
     for deal in deals or (make_deal(),):
         number = next(_numbers)
-        wanted = changing.CartAddition(
+        wanted = cart_changes.CartAddition(
             deal.id, quantity, new_ulid(now, number), token=f"t{number}", seen=deal.content.price
         )
-        changing.add(owner, wanted, now=now)
+        cart_changes.add(owner, wanted, now=now)
     give_card(username, "test-approves")
     head, lines = carts.read_active(owner, now=now)
-    purchase = checkout.Purchase(
+    purchase = order_changes.Purchase(
         order_id=new_ulid(now, next(_numbers)),
         username=shopper.username,
         name=shopper.name,
@@ -60,7 +58,7 @@ def make_order(
         plan=plan,
         method="test-approves",
     )
-    return checkout.place(purchase, now=now)
+    return order_changes.place(purchase, now=now)
 
 
 def buyer(username: str) -> users.User:

@@ -10,11 +10,10 @@ from functools import partial
 
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys, table
-from dealsite.data.commerce import carts, payments
+from dealsite.data.commerce import carts, charging, payment_loads, payment_record, payments
 from dealsite.data.commerce.carts import Line, line_item
-from dealsite.data.commerce.order.order_record import Address, Event, Order, OrderCard, order_item
-from dealsite.data.commerce.payment import charging, day_closing, payment_loads, payment_totals
-from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.commerce.order_record import Address, Event, Order, OrderCard, order_item
+from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import PLACED, PURCHASED
 from dealsite.data.jobs import jobs
@@ -42,7 +41,7 @@ def owe(
     job_id = new_ulid(NOW)
     place(made, job_id)
     job = jobs.get(job_id)
-    payment_totals.apply_totals(job, NOW)
+    payment_record.apply_totals(job, NOW)
     return made
 
 
@@ -81,11 +80,7 @@ def place(made: list[Payment], job_id: str) -> None:
     table.transact(
         [
             Put(key=keys.order(account, order_id), item=order_item(order), when=(absent(),)),
-            Put(
-                key=cart.line(PURCHASED, at, line.id),
-                item=line_item(line, cart, None),
-                when=(absent(),),
-            ),
+            Put(key=cart.line(PURCHASED, at, line.id), item=line_item(line, cart, None), when=(absent(),)),
             audit.entry_write(by=account, kind="order", subject=order_id, what="placed", now=at),
             *payments.insert_writes(made, now=NOW, job_id=job_id),
         ]
@@ -95,7 +90,7 @@ def place(made: list[Payment], job_id: str) -> None:
 def work(now: datetime, gateway: Gateway) -> None:
     """Carry out the jobs of payments that are due."""
     handlers: dict[str, jobs.Handler] = {
-        payment_totals.PAYMENT_TOTALS: payment_totals.apply_totals,
+        payment_record.PAYMENT_TOTALS: payment_record.apply_totals,
         payments.REFUND_PAYMENT: partial(charging.refund_payments, gateway=gateway, currency="EUR"),
     }
     while (job := jobs.take_next(now=now)) is not None:
@@ -150,4 +145,4 @@ class PaymentList:
 
 def close_day(day: date, *, advance: Callable[[int], None] = lambda _: None) -> int:
     """Move a day's payments to the history, one shard after the other; returns how many were moved."""
-    return sum(day_closing.close_shard(day, shard, advance=advance) for shard in range(day_closing.SHARDS))
+    return sum(charging.close_shard(day, shard, advance=advance) for shard in range(charging.SHARDS))

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.test import Client
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.data import keys, table
 from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
@@ -59,7 +59,7 @@ def make_user(
 
 def signed_in(user: User, *, now: datetime = NOW, **options: Any) -> Client:
     """Return a browser in which a user is signed in, without the form."""
-    key = cookies.new_key()
+    key = requests.new_key()
     sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=now)
     browser = Client(**options)
     browser.cookies[settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"

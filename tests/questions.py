@@ -15,7 +15,7 @@ from typing import Any
 
 from dealsite import data
 from dealsite.data import table
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS
+from dealsite.data.table.meters import ACCESS_PATTERNS
 
 Function = Callable[..., Any]
 ROOT = Path(data.__path__[0]).parent.parent

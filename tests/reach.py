@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dealsite.data.table import sockets
+from dealsite.data.table.connection import connect
 
 NOBODY = 65534
 LIST_TABLES = {
@@ -50,7 +50,7 @@ def answers_as_dynamodb(endpoint_url: str) -> bool:
     """Whether what is at an endpoint lists tables."""
     connection = http.client.HTTPConnection("localhost")
     try:
-        connection.sock = sockets.connect(endpoint_url, 5)
+        connection.sock = connect(endpoint_url, 5)
         connection.request("POST", "/", b"{}", LIST_TABLES)
         return "TableNames" in json.loads(connection.getresponse().read())
     except (OSError, ValueError, http.client.HTTPException):

@@ -14,37 +14,33 @@ from django.test import override_settings
 from django.utils import timezone
 
 from dealsite.accounts import passwords
-from dealsite.ask import ready, runs
+from dealsite.ask import runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import keys, table
 from dealsite.data.catalogue import (
     brands,
     categories,
+    deal_changes,
     deals,
     featured,
     featured_plans,
-    featured_versions,
     relations,
 )
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.relations import CATEGORY_WATCH
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
-from dealsite.data.commerce.order import checkout
-from dealsite.data.commerce.order.checkout import Purchase
-from dealsite.data.commerce.order.order_record import Address
-from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.commerce import cart_changes, carts, order_changes, orders
+from dealsite.data.commerce.cart_changes import CartAddition
+from dealsite.data.commerce.order_changes import Purchase
+from dealsite.data.commerce.order_record import Address, PaymentCard, save_card
 from dealsite.data.editing import bulk, links, questions
 from dealsite.data.entities.commerce import SAVED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, exports, jobs, processes, site_switch
 from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.jobs.processes import DiskSpace, JobAtWork, Process
-from dealsite.data.people import messages, passkeys, two_factor, users
+from dealsite.data.people import messages, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table import schema
 from dealsite.data.table.ids import new_ulid
@@ -194,10 +190,10 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         "scheduled": now_deal(age=-DAY, title="Soon"),
     }
     cheaper = replace(made["live"].content, price=Decimal("9.90"))
-    made["live"] = editing.edit(
+    made["live"] = deal_changes.edit(
         deals.get(made["live"].id), cheaper, version=1, brand=brand, by=EDITOR, now=now
     )
-    deleting.delete(now_deal(age=5 * MINUTE, title=LONG, picture=picture), by=EDITOR, now=now)
+    deal_changes.delete(now_deal(age=5 * MINUTE, title=LONG, picture=picture), by=EDITOR, now=now)
     for number in range(26):
         now_deal(age=DAY / 2, title=f"Deal number {number}", brand="Others", category="office-software")
     for page in ("front", "editors-choice", "peripherals-networking"):
@@ -206,7 +202,7 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         links.fails(links.get(made["live"].id), "404", now=now - days * DAY)
     make_draft(title="A picture without words", picture=replace(picture, alt=""), now=now)
     make_draft(**lacks_nothing(picture), now=now)
-    listed = featured_versions.listed_of([made["live"].card])
+    listed = featured.versions_of([made["live"].card])
     front = featured.get("front")
     plan = new_ulid(now)
     featured_plans.create(front, listed, at=now + DAY, plan_id=plan, by=EDITOR, now=now)
@@ -296,7 +292,7 @@ def with_two_factor(user: User) -> User:
     factor = two_factor.turn_on(user, secret="sealed", recovery=["one", "two"], step=1, key="", now=now)
     passkey = two_factor.Passkey(new_ulid(now), LONG[:50], "credential", "public-key")
     user = users.get(user.username)
-    passkeys.add(user, factor, passkey, challenge="asked", key="", now=now)
+    two_factor.add_passkey(user, factor, passkey, challenge="asked", key="", now=now)
     return user
 
 
@@ -304,7 +300,7 @@ def ask(var: Path, now: datetime) -> tuple[str, list[str]]:
     """Save a question of the admin's; have some answered as lines, bars or a table alone, and some not at all."""
     lakes.write(var / "lake", lakes.shop().changes)
     lake = lake_in(var / "lake", {"admin"})
-    asked = [ready.questions()[slug].sql for slug in ("revenue-by-day", "best-selling-deals")]
+    asked = [runs.ready_questions()[slug].sql for slug in ("revenue-by-day", "best-selling-deals")]
     asked += ["SELECT range, repeat('long', 50) FROM range(120)", "SELECT 1 WHERE false", "SELECT oops"]
     made = [new_ulid(now, number) for number in range(len(asked))]
     for run_id, sql in zip(made, asked, strict=True):
@@ -323,13 +319,13 @@ def purchase(username: str) -> str:
     order = None
     for _ in range(2):
         for deal in some:
-            changing.add(owner, CartAddition(deal.id, 2, new_ulid(now)), now=now)
+            cart_changes.add(owner, CartAddition(deal.id, 2, new_ulid(now)), now=now)
         if order is None:
             head, lines = carts.read_active(owner, now=now)
             address = Address(
                 name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="Germany"
             )
-            order = checkout.place(
+            order = order_changes.place(
                 Purchase(
                     order_id=new_ulid(now),
                     username=username,
@@ -344,7 +340,7 @@ def purchase(username: str) -> str:
                 now=now,
             )
     _, lines = carts.read_active(owner, now=now)
-    changing.move(owner, lines[-1].ref, SAVED, now=now)
+    cart_changes.move(owner, lines[-1].ref, SAVED, now=now)
     assert order
     return order.id
 

@@ -26,4 +26,4 @@ WHITENOISE_AUTOREFRESH = (
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher"
 ]  # what takes long is dealsite.settings' own
-LOGGING["loggers"]["dealsite.web.request_log"] = {"level": "WARNING"}  # type: ignore[index]  # noqa: F405 - tests of it ask for its lines
+LOGGING["loggers"]["dealsite.web.counting"] = {"level": "WARNING"}  # type: ignore[index]  # noqa: F405 - tests of it ask for its lines

@@ -9,20 +9,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from dealsite.data.catalogue import brands, deals, featured
+from dealsite.data.catalogue import brands, deal_changes, deals, deals as stock_marks, featured, publishing
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT
-from dealsite.data.catalogue.deal import deleting, editing, publishing
-from dealsite.data.catalogue.deal import stock as stock_marks
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce import cart_changes, carts, order_changes, orders, payment_record
+from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import CartOwner, user_cart, visitor_cart
-from dealsite.data.commerce.order import checkout
-from dealsite.data.commerce.order.checkout import Purchase
-from dealsite.data.commerce.order.order_record import Address, Order
-from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.payment_totals import apply_totals
+from dealsite.data.commerce.order_changes import Purchase
+from dealsite.data.commerce.order_record import Address, Order
+from dealsite.data.commerce.payment_record import apply_totals
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import NotFound
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
@@ -31,7 +26,7 @@ from tests.people import give_card
 ANN, BOB, GUEST = user_cart("ann"), user_cart("bob"), visitor_cart("what the cookie holds")
 ADDRESS = Address(name="Ann Ash", street="1 High Street", postcode="10115", city="Berlin", country="Germany")
 CATEGORY = "peripherals-networking"
-HANDLERS: dict[str, jobs.Handler] = {**stock_marks.HANDLERS, payment_totals.PAYMENT_TOTALS: apply_totals}
+HANDLERS: dict[str, jobs.Handler] = {**stock_marks.HANDLERS, payment_record.PAYMENT_TOTALS: apply_totals}
 
 
 def make_deals(count: int, *, live_at: datetime = NOW - HOUR, **content: Any) -> list[Deal]:
@@ -56,11 +51,11 @@ def want(deal: Deal | str, quantity: int = 1, **more: Any) -> CartAddition:
 
 
 def add(owner: CartOwner, deal: Deal | str, quantity: int = 1, *, now: datetime = NOW, **more: Any) -> Deal:
-    return changing.add(owner, want(deal, quantity, **more), now=now)
+    return cart_changes.add(owner, want(deal, quantity, **more), now=now)
 
 
 def fill(owner: CartOwner, some: Sequence[Deal], quantity: int = 1, *, now: datetime = NOW) -> None:
-    added = changing.add_many(owner, [want(deal, quantity) for deal in some], now=now)
+    added = cart_changes.add_many(owner, [want(deal, quantity) for deal in some], now=now)
     assert added.refused == {}
 
 
@@ -96,7 +91,7 @@ def buy(username: str = "ann", *of_deals: Deal, quantity: int = 1, now: datetime
     """Put deals into a shopper's cart and order all that is in it."""
     if of_deals:
         fill(user_cart(username), of_deals, quantity, now=now)
-    return checkout.place(purchase(username, now=now, **more), now=now)
+    return order_changes.place(purchase(username, now=now, **more), now=now)
 
 
 def bought(order: Order) -> dict[str, int]:
@@ -123,12 +118,12 @@ def edit(deal: Deal | str, *, now: datetime = NOW, **changes: Any) -> Deal:
     current = deals.get(deal if isinstance(deal, str) else deal.id)
     content = replace(current.content, **changes)
     brand = brands.get(content.brand)
-    return editing.edit(current, content, version=current.version, brand=brand, by=EDITOR, now=now)
+    return deal_changes.edit(current, content, version=current.version, brand=brand, by=EDITOR, now=now)
 
 
 def delete(deal: Deal | str, *, now: datetime = NOW) -> None:
     try:
-        deleting.delete(deals.get(deal if isinstance(deal, str) else deal.id), by=EDITOR, now=now)
+        deal_changes.delete(deals.get(deal if isinstance(deal, str) else deal.id), by=EDITOR, now=now)
     except NotFound:
         return
 

@@ -1,44 +1,54 @@
-"""The page of one deal, scheduled or live: edit it, or keep its changes unpublished."""
+"""The page of one deal, scheduled or live: edit it, or keep its changes unpublished.
 
-from collections.abc import Iterable
-from datetime import UTC, timedelta
+Who has a deal: in the cart, saved for later, bought, cancelled; newest first, or on a day.
+
+Pending edits of a live deal: open, save, discard, restore.
+
+Who else has a form open: its page says so every 20 seconds, and hears of the others and of a newer version.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_safe
 
-from cms.deals.link_reading import read_link
-from cms.deals.pending_edits import (
-    active,
-    address_of,
-    keep_form,
-    opened_form,
-    settle,
-    stands_on,
-    typed_changes,
-)
-from cms.deals.preview import holds_a_frame
-from cms.deals.similar import show_while_typing
+from cms.deals.while_typing import holds_a_frame, read_link, show_while_typing
 from cms.lists.attention import topics_of
+from cms.lists.deal_list import query
 from cms.lists.list_address import after_saving, in_list, position_of
-from cms.shared import undo
+from cms.shared import requests
 from cms.shared.edit_form import Show
-from cms.shared.forms import NOUNS, DealForm, keep_times, typed
-from cms.shared.requests import EditorRequest, editor_form
-from cms.taxonomy.named_brands import create_brand, named_content
+from cms.shared.fields import day_of, version_in
+from cms.shared.forms import NOUNS, DealForm, keep_times, typed, typed_deal
+from cms.shared.requests import EditorRequest, editor_action, editor_form
+from cms.taxonomy import create_brand, named_content
+from dealsite.accounts.decorators import role
 from dealsite.data.catalogue import activity, deals
 from dealsite.data.catalogue.activity import Day
-from dealsite.data.catalogue.content import problems, text_problems
+from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import page_names
-from dealsite.data.editing import bulk_progress, pending_edits
+from dealsite.data.commerce import orders
+from dealsite.data.commerce.carts import Line
+from dealsite.data.editing import bulk, pending_edits
+from dealsite.data.editing.pending_edits import Heartbeat, PendingEdits
+from dealsite.data.entities.commerce import ACTIVE, PURCHASED, RETURNED, SAVED
+from dealsite.data.table.errors import NotFound
+from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.parallel import together
+from dealsite.web.pages import open_while, page
 from dealsite.web.uploads import PICTURE_FORM, takes_files
+from dealsite.worker.exports import every, exported
 
 ACTIVITY_SHOWN = timedelta(days=29)  # before today
 
@@ -54,8 +64,7 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         return form.save(lambda: _change(request, form, deal_id, show), show)
     stored, today = deals.get(deal_id, likes=True), timezone.now().astimezone(UTC).date()
     kept, by_day = together(
-        partial(pending_edits.find, stored),
-        partial(activity.of_deal, deal_id, since=today - ACTIVITY_SHOWN),
+        partial(pending_edits.find, stored), partial(activity.of_deal, deal_id, since=today - ACTIVITY_SHOWN)
     )
     if kept and not kept.is_discarded and "changes" in request.GET:
         form = opened_form(kept)
@@ -113,8 +122,10 @@ def _change(request: EditorRequest, form: DealForm, deal_id: str, show: Show) ->
         messages.info(request, _("Nothing was to be changed."))
         return after_saving(request, address)
     brand = brand or create_brand(form, by=by, now=now)
-    _saved, job_id = bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now, writes=writes)
-    undo.offer_for(request, _("The deal is saved.") + form.also_said(stored.updated_by), job_id, address)
+    _saved, job_id = bulk.edit_alone(stored, content, brand=brand, by=by, now=now, writes=writes)
+    requests.offer_undo_for(
+        request, _("The deal is saved.") + form.also_said(stored.updated_by), job_id, address
+    )
     return after_saving(request, address)
 
 
@@ -184,3 +195,160 @@ def entry_page(
         page["featured_on"] = [(name, title) for name, title, is_on in featured if is_on]
         page["not_featured_on"] = [(name, title) for name, title, is_on in featured if not is_on]
     return render(request, "cms/deals/entry.html", page, status=status)
+
+
+LISTS = {
+    "in-carts": (ACTIVE, gettext_lazy("In carts")),
+    "saved": (SAVED, gettext_lazy("Saved for later")),
+    "bought": (PURCHASED, gettext_lazy("Bought")),
+    "returned": (RETURNED, gettext_lazy("Returned")),
+}
+
+
+def _asked(query: QueryDict) -> tuple[str, date | None, str]:
+    """Return which list is asked for, of which day, and what is wrong with the day."""
+    listed, typed = query.get("list", "in-carts"), query.get("day", "")[:40]
+    if listed not in LISTS:
+        raise NotFound(_("There is no such list."))
+    try:
+        return listed, day_of(typed) if typed else None, ""
+    except ValueError:
+        return listed, None, _("Enter a day, such as 2026-11-27.")
+
+
+def _all_lines(query: QueryDict, now: datetime, deal_id: str) -> Iterator[Line]:
+    listed, day, _error = _asked(query)
+    status = LISTS[listed][0]
+    return every(partial(orders.carts_with, deal_id, status, day=day, size=orders.TOTALLED), "shown")
+
+
+@page("1 batch get + 1 query", at=("", "?list=bought&day=x"))
+@role("back office")
+@require_safe
+@exported(
+    gettext_lazy("Carts and buyers"),
+    "@since=at, user_name=username, pieces=quantity, price, amount=total, order, deal, title",
+    _all_lines,
+)
+def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
+    """One page of the cart lines of a deal, with what they come to."""
+    listed, day, day_error = _asked(request.GET)
+    found = deals.get_many([deal_id])
+    page = orders.carts_with(deal_id, LISTS[listed][0], day=day, after=request.GET.get("after") or None)
+    chosen = {"list": listed, "day": day.isoformat() if day else ""}
+    context = {
+        "deal": found.get(deal_id),
+        "deal_id": deal_id,
+        "state": found[deal_id].card.state(timezone.now()) if deal_id in found else "",
+        "listed": listed,
+        "status": LISTS[listed][0],
+        "label": LISTS[listed][1],
+        "lists": [(name, words, query(chosen | {"list": name})) for name, (_, words) in LISTS.items()],
+        "day": chosen["day"],
+        "day_error": day_error,
+        "page": page,
+        "after": page.after and query(chosen | {"after": page.after}),
+        "first_page": query(chosen) if request.GET.get("after") else "",
+    }
+    return render(request, "cms/deals/buyers.html", context, status=422 if day_error else 200)
+
+
+def typed_changes(kept: PendingEdits) -> dict[str, str]:
+    """Return unpublished changes as a deal's form's inputs hold them."""
+    return typed_deal(kept.content, kept.brand_name)
+
+
+def opened_form(kept: PendingEdits) -> DealForm:
+    """Return the form of unpublished changes: what it stands on is the deal that they began from."""
+    form = DealForm.opened(typed_changes(kept), kept.base)
+    form.seen = kept.seen or form.seen
+    form.kept, form.changes, form.opens_changes = kept, kept.version, True
+    return form
+
+
+def active(form: DealForm) -> PendingEdits | None:
+    """Return the unpublished changes that there are while a form is open, None if they were discarded."""
+    return form.kept if form.kept and not form.kept.is_discarded else None
+
+
+def stands_on(form: DealForm, kept: PendingEdits) -> bool:
+    """Tell whether a form shows changes as they are now, or its own page kept them last."""
+    return kept.version == form.changes or kept.last_edit in form.autosaves
+
+
+def keep_form(
+    form: DealForm, deal: Deal, content: DealContent, brand: Brand | None, *, by: str, autosave: str = ""
+) -> PendingEdits:
+    """Keep what is in a form as the unpublished changes of its deal; VersionConflict if others were kept since."""
+    return pending_edits.keep(
+        deal,
+        content,
+        brand_name=brand.name if brand else "",
+        base=form.version,
+        seen=form.seen,
+        before=form.kept,
+        by=by,
+        now=timezone.now(),
+        autosave=autosave,
+    )
+
+
+def settle(form: DealForm, kept: PendingEdits, *, takes_unseen: bool) -> bool:
+    """Merge a form with the unpublished changes that somebody else kept since, as `EditForm.settle` does."""
+    is_settled = form.settle(typed_changes(kept), kept.base, takes_unseen=takes_unseen, is_newer=True)
+    form.seen = kept.seen or form.seen
+    form.changes, form.opens_changes, form.against = kept.version, True, "changes"
+    return is_settled
+
+
+def address_of(deal_id: str) -> str:
+    """Return where the unpublished changes of a deal are edited."""
+    return reverse("cms_deal", args=[deal_id]) + "?changes=1"
+
+
+@editor_action
+@open_while("read-only")
+def heartbeat(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """Note that the form is open; answers with who else has it open, or 204 if nothing is new since the last time."""
+    _check(entry_id)
+    user = request.user
+    heartbeat = pending_edits.heartbeat(
+        kind, entry_id, username=user.username, name=user.name, now=timezone.now()
+    )
+    opened_at = version_in(request.POST.get("version", ""))
+    news = _news(heartbeat, opened_at, user.username)
+    shown = str(zlib.crc32(repr((heartbeat.others, news, heartbeat.version if news else 0)).encode()))
+    if request.POST.get("presence_shown") == shown:
+        return HttpResponse(status=204)
+    names = {one.username: one.name for one in heartbeat.others}
+    saved_by = names.get(heartbeat.updated_by, heartbeat.updated_by)
+    page = {"heartbeat": heartbeat, "kind": kind, "news": news, "saved_by": saved_by, "shown": shown}
+    return render(request, "cms/deals/_presence_now.html", page)
+
+
+@editor_action
+@open_while("read-only")
+def leave(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """Note that the form was closed."""
+    _check(entry_id)
+    pending_edits.leave_form(kind, entry_id, username=request.user.username)
+    return HttpResponse(status=204)
+
+
+def _news(heartbeat: Heartbeat, opened_at: int, username: str) -> str:
+    """Return what became of the thing since the form was opened: saved, published, deleted; '' for nothing.
+
+    What one saves oneself is no news: a draft that is saved by itself is a moment ahead of its form.
+    """
+    if opened_at and not heartbeat.version:
+        return "deleted"
+    if heartbeat.version <= opened_at:
+        return ""
+    if heartbeat.published:
+        return "published"
+    return "" if heartbeat.updated_by == username else "saved"
+
+
+def _check(entry_id: str) -> None:
+    if not is_ulid(entry_id):
+        raise NotFound(_("There is no such form."))

@@ -1,29 +1,41 @@
-"""The history of a deal or draft: its versions, two of them side by side, and making one its content again."""
+"""The history of a deal or draft: its versions, two of them side by side, and making one its content again.
+
+The trash: delete deals and drafts, list them, restore them, delete them for good.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_POST
 
+from cms import logs as audit_log
 from cms.lists.deal_list import query
-from cms.people import audit as audit_log
+from cms.logs import KINDS
 from cms.shared.forms import FIELD_LABELS, SELLERS
-from cms.shared.requests import EditorRequest, editor_page
-from dealsite.data.catalogue import entries
+from cms.shared.requests import EditorRequest, editor_action, editor_page
+from dealsite.accounts.decorators import fresh, role
+from dealsite.data.catalogue import drafts
 from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.entries import became
+from dealsite.data.catalogue.drafts import became
 from dealsite.data.editing import audit, trash, versions
+from dealsite.data.editing.trash import TrashEntry
+from dealsite.data.editing.verbs.publish import not_featured_again
 from dealsite.data.editing.versions import Version
-from dealsite.data.table.errors import NotFound
+from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, is_ulid
-from dealsite.text.digits import number_in
+from dealsite.text.spreadsheets import number_in
+from dealsite.web.pages import action
+from dealsite.worker.exports import every, exported
 
 DIGITS = 8
 
@@ -99,8 +111,7 @@ def _trail(target: HistoryTarget, last: str) -> list[tuple[str, str]]:
 
 
 @editor_page(
-    "2 batch gets or 1 get + 1 batch get",
-    at=("?a=1&b=2", "/cms/drafts/{draft_id}/history/compare/?a=1&b=1"),
+    "2 batch gets or 1 get + 1 batch get", at=("?a=1&b=2", "/cms/drafts/{draft_id}/history/compare/?a=1&b=1")
 )
 def compare(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Two versions of a deal or draft, `a` and `b`, side by side."""
@@ -149,7 +160,7 @@ def _target(kind: str, entry_id: str) -> HistoryTarget:
     if not is_ulid(entry_id):
         raise NotFound(_("There is no such deal."))
     try:
-        entry = entries.get(kind, entry_id)
+        entry = drafts.get_entry(kind, entry_id)
     except NotFound:
         return _of_deleted(kind, entry_id)
     if deal := became(entry):
@@ -186,12 +197,7 @@ class FieldComparison:
     is_changed: bool
 
 
-KINDS = {
-    "price": "money",
-    "was_price": "money",
-    "picture": "picture",
-    "expires_at": "time",
-}
+ENTRY_KINDS = {"price": "money", "was_price": "money", "picture": "picture", "expires_at": "time"}
 
 
 def compared(older: Version, newer: Version) -> list[FieldComparison]:
@@ -200,7 +206,9 @@ def compared(older: Version, newer: Version) -> list[FieldComparison]:
     fields = []
     for name in CONTENT_FIELDS:
         values = _value_in(older, name), _value_in(newer, name)
-        fields.append(FieldComparison(FIELD_LABELS[name], KINDS.get(name, "text"), *values, name in changed))
+        fields.append(
+            FieldComparison(FIELD_LABELS[name], ENTRY_KINDS.get(name, "text"), *values, name in changed)
+        )
     return fields
 
 
@@ -223,3 +231,67 @@ def _value_in(version: Version, name: str) -> object:
     if name in ("category", "sold"):
         return (category_names.names() if name == "category" else SELLERS).get(value, value)
     return value
+
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class TrashRow:
+    """A thing in the trash as its list shows it."""
+
+    thing: TrashEntry
+    title: str
+    kind: object
+    days_left: int
+
+
+@editor_page("1 query")
+@exported(
+    gettext_lazy("Trash"),
+    "id, kind, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
+    "was_price=card.was_price, @deleted_at=at, deleted_by=by, @kept_until=until",
+    lambda query, now: every(trash.newest, "things"),
+)
+def trash_list(request: EditorRequest) -> HttpResponse:
+    """What was deleted in the last 30 days, newest first. 1 query."""
+    now = timezone.now()
+    page = trash.newest(after=request.GET.get("after"))
+    context = {
+        "rows": [_trash_row(thing, now) for thing in page.things],
+        "days": trash.KEPT_FOR.days,
+        "before": "?" if request.GET.get("after") else "",
+        "after": query({"after": page.after}) if page.after else "",
+    }
+    return render(request, "cms/deals/trash.html", context)
+
+
+def _trash_row(thing: TrashEntry, now: datetime) -> TrashRow:
+    days_left = max(0, -((now - thing.until) // DAY))
+    return TrashRow(thing, thing.card.title or _("Without a title"), KINDS[thing.kind], days_left)
+
+
+@editor_action
+def restore(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """Bring a deal or draft back from the trash; where that cannot be, the note says why."""
+    try:
+        back = trash.restore(kind, entry_id, by=request.user.username, now=timezone.now())
+    except Conflict as error:
+        messages.error(request, str(error))
+        return redirect("cms_trash")
+    text = _("“%(title)s” is back.") % {"title": back.title or _("Without a title")}
+    messages.success(request, f"{text} {not_featured_again(back.was_featured_on)}".rstrip())
+    return redirect(f"cms_{back.kind}", back.id)
+
+
+@action
+@role("editor")
+@fresh
+@require_POST
+def purge(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+    """Delete for good what lies in the trash."""
+    thing = trash.get(kind, entry_id)
+    trash.purge(kind, entry_id, by=request.user.username, now=timezone.now())
+    title = thing.card.title or _("Without a title")
+    messages.success(request, _("“%(title)s” is deleted for good.") % {"title": title})
+    return redirect("cms_trash")

@@ -21,11 +21,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
-from dealsite.data.catalogue import content, entries
+from dealsite.data.catalogue import content, drafts
 from dealsite.data.catalogue.cards import OVER, DealCard
 from dealsite.data.catalogue.deals import Deal, LinkCheck
-from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.catalogue.entries import AttentionData
+from dealsite.data.catalogue.drafts import AttentionData, Draft
 from dealsite.data.editing import links
 from dealsite.data.jobs import task_counts
 from dealsite.data.table.errors import BadCursor, NotFound
@@ -34,7 +33,7 @@ from dealsite.search.documents import ALT, LINK, PICTURE, STOCK, USE
 from dealsite.search.finding import find
 from dealsite.search.lists import every_found, holds, lacks, page_number
 from dealsite.search.question import Question
-from dealsite.worker.list_export import AT_ONCE, exported
+from dealsite.worker.exports import AT_ONCE, exported
 
 LISTED, OPENED = 9, 3  # rows of a topic on the overview: of the index, and where they can be put right
 PAGE_SIZE = 25
@@ -229,7 +228,7 @@ def show(topic: Topic, now: datetime, *, page: int, size: int = PAGE_SIZE) -> To
     if question is None:
         return _featured(topic, now, page, size)
     found = find(question, now=now, sort=topic.sort, page=page, size=size)
-    data = entries.look({hit.card.id: hit.kind for hit in found.hits})
+    data = drafts.attention_data({hit.card.id: hit.kind for hit in found.hits})
     rows = [row for hit in found.hits if (row := _row(question, hit.card.id, data, now))]
     gone = len(found.hits) - len(rows)
     return TopicView(topic, found.total - gone, rows, found.ready, found.pages)
@@ -258,7 +257,7 @@ def _row(question: Question, id_: str, data: AttentionData, now: datetime) -> Pr
 
 def _featured(topic: Topic, now: datetime, page: int, size: int) -> TopicView:
     rows = []
-    for listed, card in entries.look({}, pages=True).over(now):
+    for listed, card in drafts.attention_data({}, pages=True).over(now):
         address, place = reverse("cms_deal", args=[card.id]), (listed.id, listed.title)
         rows.append(ProblemRow(card, card.state(now), address, 0, page=place))
     shown = rows[(page - 1) * size : page * size]

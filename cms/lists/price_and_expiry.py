@@ -8,25 +8,23 @@ from django.forms import BoundField
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import back_to_list, deal_rows, row_context
 from cms.lists.list_address import columns_of, list_query
-from cms.shared import undo
-from cms.shared.edit_form import EditForm, until_saved
-from cms.shared.field_merge import Typed
+from cms.shared import requests
+from cms.shared.edit_form import EditForm, Typed, until_saved
 from cms.shared.fields import LocalTimeField, PriceField
 from cms.shared.forms import NOUNS, keep_times, show_zone, typed_deal
 from cms.shared.requests import EditorRequest, editor_form
 from dealsite.accounts.decorators import sent_again
-from dealsite.data.catalogue import entries
+from dealsite.data.catalogue import drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.entries import Entry, became
-from dealsite.data.editing import bulk_progress
+from dealsite.data.catalogue.drafts import Entry, became
+from dealsite.data.editing import bulk
 
 FIELDS = ("price", "was_price", "expires_at")
 
@@ -60,8 +58,8 @@ def terms(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Price and expiry of a deal or draft, as a form in its row or on a page of its own; changed by POST."""
     if request.method == "POST":
         form = TermsForm.posted(request.POST)
-        return until_saved(lambda: _change(request, form, entries.get(kind, entry_id)))
-    stored = entries.get(kind, entry_id)
+        return until_saved(lambda: _change(request, form, drafts.get_entry(kind, entry_id)))
+    stored = drafts.get_entry(kind, entry_id)
     if deal := became(stored):
         return redirect("cms_terms", "deal", deal)
     if request.htmx and "row" in request.GET:
@@ -97,15 +95,15 @@ def _change(request: EditorRequest, form: TermsForm, stored: Entry) -> HttpRespo
         return _form_page(request, stored, form, status=422)
     brand = Brand(stored.card.brand, stored.card.brand_name) if content.brand else None
     by, now = request.user.username, timezone.now()
-    changed, job_id = bulk_progress.edit_alone(stored, content, brand=brand, by=by, now=now)
+    changed, job_id = bulk.edit_alone(stored, content, brand=brand, by=by, now=now)
     said = _("“%(title)s” is changed.") % {"title": changed.content.title or _("Without a title")}
-    undo.offer_for(request, said + form.also_said(stored.updated_by), job_id, back_to_list(request))
+    requests.offer_undo_for(request, said + form.also_said(stored.updated_by), job_id, back_to_list(request))
     return _done(request, changed)
 
 
 def _refusals(stored: Entry, content: DealContent) -> dict[str, str]:
     """Return what stands against a content: of a draft less than publishing asks for, but no RRP below the price."""
-    found = entries.refusals(stored, content)
+    found = drafts.refusals(stored, content)
     if content.price is not None and (said := problems(content, live_at=timezone.now()).get("was_price")):
         found.setdefault("was_price", said)
     return found

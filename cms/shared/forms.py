@@ -11,26 +11,25 @@ from django.http import QueryDict
 from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
-from cms.shared.edit_form import EditForm
-from cms.shared.field_merge import Typed
+from cms.shared.edit_form import EditForm, Typed
 from cms.shared.fields import (
     CleanTextField,
     LinkField,
     LocalTimeField,
     MarkdownField,
     PriceField,
+    keep,
     typed_time,
     version_in,
 )
-from cms.shared.pictures import keep
 from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.content import DealContent, sold_by
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.entries import Entry
+from dealsite.data.catalogue.drafts import Entry
 from dealsite.data.editing.pending_edits import PendingEdits
+from dealsite.data.entities.attributes import LINK_CHARACTERS
 from dealsite.data.entities.deals import (
     ARTICLE_NUMBER_CHARACTERS,
     CODE,
@@ -45,7 +44,6 @@ from dealsite.data.entities.deals import (
     VOUCHER_CODE_CHARACTERS,
 )
 from dealsite.data.entities.taxonomy import ABOUT_CHARACTERS, MOST_ALSO
-from dealsite.data.entities.texts import LINK_CHARACTERS
 
 OVERCLAIM = re.compile(
     r"never (been )?(this )?cheap(er)?|(lowest|best) price (ever|of all)|all[- ]time (low|best)"
@@ -124,10 +122,7 @@ class DealForm(EditForm):
         max_length=CONDITION_CHARACTERS,
         widget=forms.TextInput(attrs={"placeholder": _("20 % off all shoes")}),
     )
-    was_price = PriceField(
-        required=False,
-        label=_("Compared with"),
-    )
+    was_price = PriceField(required=False, label=_("Compared with"))
     low_seen_at = CleanTextField(
         label=_("Seen where"),
         required=False,
@@ -155,15 +150,9 @@ class DealForm(EditForm):
         max_length=ARTICLE_NUMBER_CHARACTERS,
         widget=forms.TextInput(attrs={"placeholder": _("For imports")}),
     )
-    link = LinkField(
-        label=_("Link to the shop"),
-        required=False,
-        max_length=LINK_CHARACTERS,
-    )
+    link = LinkField(label=_("Link to the shop"), required=False, max_length=LINK_CHARACTERS)
     is_ad = forms.BooleanField(
-        required=False,
-        label=_("Ad link: we earn from it"),
-        help_text=_("Shoppers read “Ad” beside it."),
+        required=False, label=_("Ad link: we earn from it"), help_text=_("Shoppers read “Ad” beside it.")
     )
     description = MarkdownField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, rows=10)
     stock = forms.IntegerField(

@@ -1,10 +1,17 @@
-"""What views of the CMS have in common: the request that they get, and how most of those for editors are declared."""
+"""What views of the CMS have in common: the request that they get, and how most of those for editors are declared.
 
+A way back from what was just done: a button in the note that says so, instead of a question before.
+"""
+
+import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from django.http import HttpResponseBase
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -53,3 +60,36 @@ def editor_form(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[V
 def editor_action(view: View) -> View:
     """Declare what editors do by POST alone."""
     return action(role("editor")(require_POST(view)))
+
+
+TAG = "way-back "  # begins the tags of a message that has a way back
+MOST_CHARACTERS = 400  # of the note: a cookie that is too large is lost, with its way back
+
+
+@dataclass(frozen=True, slots=True)
+class UndoAction:
+    """A form with one button: where it is sent, and its hidden fields."""
+
+    address: str
+    fields: dict[str, str]
+
+
+def offer_undo(request: HttpRequest, text: str, address: str, **fields: object) -> None:
+    """Say on the next page what was done, with a button that POSTs the fields to an address of the CMS."""
+    values = {name: str(value) for name, value in fields.items()}
+    way_back = {"address": address, "fields": values}
+    note = Truncator(text).chars(MOST_CHARACTERS)
+    messages.success(request, note, extra_tags=TAG + json.dumps(way_back))
+
+
+def offer_undo_for(request: HttpRequest, text: str, job_id: str, then: str) -> None:
+    """The same for what a verb did, by its job; `then` is where its undo leads."""
+    offer_undo(request, text, reverse("cms_undo_bulk", args=[job_id]), next=then)
+
+
+def undo_from_tags(tags: str) -> UndoAction | None:
+    """Return the way back that a message's tags hold, None if it has none."""
+    if not tags.startswith(TAG):
+        return None
+    way_back = json.loads(tags.removeprefix(TAG))
+    return UndoAction(way_back["address"], way_back["fields"])  # builds before said a label, too

@@ -1,35 +1,57 @@
-"""The account's pages: profile, password, sessions, all that is stored about the user, and its end."""
+"""The account's pages: profile, password, sessions, all that is stored about the user, and its end.
+
+Two-factor sign-in in the account: its app, recovery codes and passkeys.
+"""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite.accounts import cookies, limits, locales, passwords
-from dealsite.accounts.decorators import fresh, signed_in
-from dealsite.accounts.forms import DeleteAccountForm, PasswordForm, ProfileForm, answer_form
+from dealsite.accounts import limits, locales, passwords, requests, second_factor
+from dealsite.accounts.decorators import fresh, is_required, signed_in
+from dealsite.accounts.forms import (
+    AddPasskeyForm,
+    DeleteAccountForm,
+    PasswordForm,
+    ProfileForm,
+    SetUpTwoFactorForm,
+    TwoFactorForm,
+    answer_form,
+)
 from dealsite.accounts.passwords import Owner, is_confirmed
-from dealsite.accounts.requests import UserRequest, device_name
+from dealsite.accounts.requests import UserRequest, destination, device_name
+from dealsite.accounts.second_factor import is_proved, new_recovery_codes
 from dealsite.accounts.security_log import note
 from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.entities.personal import Stays
 from dealsite.data.names import shown_email
-from dealsite.data.people import email_addresses, profiles, users
-from dealsite.data.people import my_data as stored_data
-from dealsite.data.people import passwords as stored_passwords
-from dealsite.data.people import sessions as stored_sessions
+from dealsite.data.people import (
+    email_addresses,
+    my_data as stored_data,
+    profiles,
+    sessions as stored_passwords,
+    sessions as stored_sessions,
+    two_factor as stored,
+    two_factor as stored_passkeys,
+    users,
+)
 from dealsite.data.people.profiles import Profile
-from dealsite.data.table.errors import Conflict, NotFound, TooManyRequests, VersionConflict
+from dealsite.data.people.two_factor import FactorUse, TwoFactor
+from dealsite.data.table.errors import Conflict, Forbidden, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import new_ulid
-from dealsite.text.lazy import Text
-from dealsite.web.pages import action, page
+from dealsite.text.stored_words import Text
+from dealsite.web.pages import CLOSED, action, open_while, page, part
 
 KEY_HASH = re.compile(r"[0-9a-f]{64}")
 STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that it stays: what does, and why
@@ -133,8 +155,8 @@ def change_password(request: UserRequest) -> HttpResponse:
     def change() -> HttpResponse | None:
         if not is_confirmed(request, form):
             return None
-        password, key = passwords.hashed(form.cleaned_data["password"]), cookies.session_key(request)
-        stored_passwords.change(account, password=password, key=key, now=timezone.now())
+        password, key = passwords.hashed(form.cleaned_data["password"]), requests.session_key(request)
+        stored_passwords.change_password(account, password=password, key=key, now=timezone.now())
         note(request, "password_changed", username=account.username)
         messages.success(request, _("Your password is changed. You are signed out everywhere else."))
         return HttpResponseRedirect(reverse("account"))
@@ -228,8 +250,226 @@ def delete_account(request: UserRequest) -> HttpResponse:
         note(request, "account_deleted", username=request.user.username)
         messages.success(request, _("Your account is deleted. Goodbye."))
         response = HttpResponseRedirect("/")
-        cookies.forget_session(response)
-        cookies.DEVICE.forget(response)
+        requests.forget_session(response)
+        requests.DEVICE.forget(response)
         return response
 
     return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays())
+
+
+@page("1 get", seen_by="admin")
+@signed_in
+@require_safe
+def two_factor(request: UserRequest) -> HttpResponse:
+    """Show whether signing in asks for a code, and how many recovery codes are left. 1 get."""
+    return render(request, "accounts/two_factor.html", _context(request) | {"factor": _factor_of(request)})
+
+
+@page("none")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_up_two_factor(request: UserRequest) -> HttpResponse:
+    """Show a secret for an app, take the first code of it, and show the recovery codes, once."""
+    user = request.user
+    if has_factor := bool(user.account.two_factor):
+        factor = stored.get(user.username)
+        if factor is None or factor.secret:
+            return HttpResponseRedirect(reverse("two_factor"))
+    form, template = SetUpTwoFactorForm(request.POST or None), "accounts/set_up_two_factor.html"
+    sealed = request.POST.get("secret", "")
+    secret = second_factor.unseal(user.username, sealed, within=second_factor.SET_UP_TIME)
+    if secret is None:
+        if request.method == "POST":
+            messages.warning(request, _("This page was open for too long. Please scan the new code."))
+        shown = _secret_shown(request, second_factor.new_secret())
+        return render(request, template, shown | {"form": SetUpTwoFactorForm()})
+
+    def turn_on() -> HttpResponse | None:
+        if not is_confirmed(request, form):
+            return None
+        now = timezone.now()
+        step = second_factor.step_of(secret, second_factor.plain(form.cleaned_data["code"]), now)
+        if step is None:
+            note(request, "code_failed", username=user.username, detail="while setting it up")
+            wrong = _("This is not the code that the app shows now. Is the clock of its device right?")
+            form.add_error("code", wrong)
+            return None
+        sealed, key = second_factor.seal(user.username, secret), requests.session_key(request)
+        if has_factor:
+            stored.add_app(user.account, secret=sealed, step=step, key=key, now=now)
+            note(request, "factor_changed", username=user.username, detail="added an authenticator app")
+            messages.success(
+                request, _("Codes of your app sign you in, too. You are signed out everywhere else.")
+            )
+            return HttpResponseRedirect(reverse("two_factor"))
+        codes, hashes = new_recovery_codes(user.username)
+        stored.turn_on(user.account, secret=sealed, recovery=hashes, step=step, key=key, now=now)
+        note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in on")
+        return _codes_page(request, codes, is_new=True)
+
+    shown = _secret_shown(request, secret)
+    return answer_form(request, template, form, turn_on, refusals=(TooManyRequests, Conflict), **shown)
+
+
+@page("none", seen_by="admin")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def renew_recovery_codes(request: UserRequest) -> HttpResponse:
+    """Make new recovery codes, by password and code, and show them once; the old ones are void."""
+    user = request.user
+
+    def renew(used: FactorUse) -> HttpResponse:
+        codes, hashes = new_recovery_codes(user.username)
+        stored.renew_recovery_codes(user.account, used, recovery=hashes, now=timezone.now())
+        note(request, "factor_changed", username=user.username, detail="made new recovery codes")
+        return _codes_page(request, codes)
+
+    return _by_code(request, "accounts/renew_recovery_codes.html", renew)
+
+
+@page("none", seen_by="admin")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def turn_off_two_factor(request: UserRequest) -> HttpResponse:
+    """Turn two-factor sign-in off, by password and code; not where the site asks staff for it."""
+    user = request.user
+    if is_required(user):
+        raise Forbidden(_("This site asks everybody with a role for two-factor sign-in."))
+
+    def turn_off(used: FactorUse) -> HttpResponse:
+        key = requests.session_key(request)
+        stored.turn_off(user.account, by=user.username, used=used, key=key, now=timezone.now())
+        note(request, "factor_changed", username=user.username, detail="turned two-factor sign-in off")
+        messages.success(request, _("Two-factor sign-in is off. You are signed out everywhere else."))
+        return HttpResponseRedirect(reverse("two_factor"))
+
+    return _by_code(request, "accounts/turn_off_two_factor.html", turn_off)
+
+
+@part("none")
+@open_while(*CLOSED)
+@never_cache
+@require_safe
+def passkey_options(request: HttpRequest) -> HttpResponse:
+    """Return what a browser needs to have a passkey sign; what it answers is taken once, and from this browser."""
+    options, signed = second_factor.passkey_question()
+    response = HttpResponse(options, content_type="application/json")
+    requests.PASSKEY.set(response, signed)
+    return response
+
+
+@page("none")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_passkey(request: UserRequest) -> HttpResponse:
+    """Add a passkey in two steps: name and password, to which the browser is asked for a passkey, then that."""
+    account, now = request.user.account, timezone.now()
+    initial = {"name": device_name(request.headers.get("User-Agent", ""))}
+    needs_code = bool(account.two_factor)
+    form = AddPasskeyForm(request.POST or None, needs_code=needs_code, initial=initial)
+    context = _context(request)
+
+    def ask() -> HttpResponse | None:
+        if not is_proved(request, form):
+            return None
+        options, signed = second_factor.new_passkey_question(account, _factor_of(request), now=now)
+        shown = context | {"options": options, "name": form.cleaned_data["name"]}
+        response = render(request, "accounts/add_passkey.html", shown)
+        requests.PASSKEY.set(response, signed)
+        return response
+
+    if "made" in request.POST:
+        return _add(request, context["next"])
+    return answer_form(
+        request, "accounts/add_passkey.html", form, ask, refusals=(TooManyRequests, Conflict), **context
+    )
+
+
+def _add(request: UserRequest, to: str) -> HttpResponse:
+    """Store the passkey that a browser has made, and show the recovery codes if it is the first factor."""
+    user, now = request.user, timezone.now()
+    name = request.POST.get("name", "").strip()[:USERNAME_CHARACTERS] or _("Passkey")
+    made = second_factor.made_passkey(request, user.account, request.POST["made"], name=name, now=now)
+    if made is None:
+        messages.error(request, _("The passkey could not be added. Try again."))
+        return HttpResponseRedirect(reverse("add_passkey"))
+    passkey, factor_id, challenge = made
+    codes, hashes = new_recovery_codes(user.username)
+    known = _factor_of(request)
+    factor = known or TwoFactor(user.username, factor_id, "", frozenset(hashes))
+    key = requests.session_key(request)
+    stored_passkeys.add_passkey(user.account, factor, passkey, challenge=challenge, key=key, now=now)
+    note(request, "factor_changed", username=user.username, detail="added a passkey")
+    if known is None:
+        return _codes_page(request, codes, is_new=True)
+    messages.success(request, _("The passkey is added. You are signed out everywhere else."))
+    return HttpResponseRedirect(to)
+
+
+@action
+@signed_in
+@fresh
+@require_POST
+def remove_passkey(request: UserRequest) -> HttpResponse:
+    """Remove a passkey. Without it and without an app two-factor sign-in is off, unless the site asks for it."""
+    user, key, now = request.user, requests.session_key(request), timezone.now()
+    factor = _factor_of(request)
+    wanted = request.POST.get("passkey_id", "")
+    passkey = next((one for one in factor.passkeys if one.id == wanted), None) if factor else None
+    if factor is None or passkey is None:
+        raise NotFound(_("There is no such passkey."))
+    if factor.secret or len(factor.passkeys) > 1:
+        stored_passkeys.remove_passkey(user.account, factor, passkey, key=key, now=now)
+    elif is_required(user):
+        raise Forbidden(_("This site asks you for two-factor sign-in: add another passkey or an app first."))
+    else:
+        stored.turn_off(user.account, by=user.username, key=key, now=now)
+    note(request, "factor_changed", username=user.username, detail="removed a passkey")
+    messages.success(request, _("The passkey is removed. You are signed out everywhere else."))
+    return HttpResponseRedirect(reverse("two_factor"))
+
+
+def _by_code(
+    request: UserRequest, template: str, change: Callable[[FactorUse], HttpResponse]
+) -> HttpResponse:
+    """Use a code, or passkey, of a user who gives their password, too, for a change; ask for them until they do."""
+    if not request.user.account.two_factor:
+        return HttpResponseRedirect(reverse("two_factor"))
+    form, answers = TwoFactorForm(request.POST or None), list[HttpResponse]()
+
+    def confirm() -> HttpResponse | None:
+        is_changed = is_proved(request, form, use=lambda used: answers.append(change(used)))
+        return answers[0] if is_changed else None
+
+    return answer_form(request, template, form, confirm, refusals=(TooManyRequests, Conflict))
+
+
+def _secret_shown(request: UserRequest, secret: str) -> dict[str, Any]:
+    """Return what the page shows of a secret: as a picture, as text, as a link, and sealed for the form."""
+    user = request.user
+    return _context(request) | {
+        "qr_code": second_factor.qr_code(user.username, secret),
+        "groups": [secret[first : first + 4] for first in range(0, len(secret), 4)],
+        "address": second_factor.address(user.username, secret),
+        "sealed": second_factor.seal(user.username, secret),
+    }
+
+
+def _codes_page(request: UserRequest, codes: list[str], *, is_new: bool = False) -> HttpResponse:
+    """Show recovery codes, once."""
+    context = _context(request) | {"codes": codes, "is_new": is_new}
+    return render(request, "accounts/recovery_codes.html", context)
+
+
+def _context(request: UserRequest) -> dict[str, Any]:
+    """Return what several of these pages show: where they lead to, and what is asked for and possible here."""
+    return {
+        "next": destination(request, reverse("two_factor")),
+        "is_required": is_required(request.user),
+        "is_possible": second_factor.passkeys_are_possible(),
+    }
+
+
+def _factor_of(request: UserRequest) -> TwoFactor | None:
+    """Return the user's second factor. No call or 1 get."""
+    return stored.get(request.user.username) if request.user.account.two_factor else None

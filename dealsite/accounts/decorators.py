@@ -6,6 +6,8 @@ have a second factor, or else a passkey. A session left open on a desk, or stole
 Who is asked in the middle of something goes on with it: the page that asks carries every field of the form that was
 sent, and leads to the same address. Its own fields start with `proof-`; they are taken out again before the view sees
 the form.
+
+Finds out who makes a request, when somebody asks, and keeps pages of the CMS shut that name no role.
 """
 
 from collections.abc import Callable
@@ -15,19 +17,86 @@ from typing import Any, overload
 
 from django import forms
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils import timezone
-from django.utils.cache import patch_cache_control
+from django.utils import timezone, translation
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.functional import SimpleLazyObject
 
-from dealsite.accounts import cookies, second_factor, sign_in
+from dealsite.accounts import locales, requests, second_factor, sign_in
 from dealsite.accounts.forms import CodeAgainForm, CodeForm, ReauthenticationForm, SignInAgainForm, SignInForm
-from dealsite.accounts.locales import UserZone
-from dealsite.accounts.requests import SignedIn
+from dealsite.accounts.locales import UserZone, zone_of
+from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest, Visit, warn_of_proxy
+from dealsite.accounts.security_log import BY_STATUS, note_refusal
+from dealsite.accounts.sign_in import give_cookies
 from dealsite.data.entities.people import ROLES
 from dealsite.data.people import sessions
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import Forbidden, TooManyRequests
+from dealsite.data.table.errors import Forbidden, TooManyRequests, Unavailable
+from dealsite.middleware import error_page
+
+CMS_ROUTE = "cms/"
+
+
+class AccountMiddleware:
+    """Sets `request.user`, lazily, and with it the language of the texts and the time zone of the times shown."""
+
+    def __init__(self, get_response: Callable[[SiteRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: SiteRequest) -> HttpResponse:
+        warn_of_proxy(request)
+        request.visit = visit = Visit(request)
+        request.user = user = SimpleLazyObject(visit.visitor)  # type: ignore[assignment]
+        has_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
+        timezone.activate(UserZone(lambda: str(user.timezone)) if has_cookie else zone_of(""))
+        # A part's page says its language; else it is the user's, who has to be asked for.
+        of_page = request.headers.get("Page-Language", "")
+        locales.activate((lambda: of_page or request.user.preferences.language) if has_cookie else None)
+        try:
+            response = self.get_response(request)
+            if (language := locales.shown()) and response.get("Content-Type", "").startswith("text/html"):
+                response.headers.setdefault("Content-Language", language)
+        finally:
+            translation.deactivate()
+        if response.status_code in BY_STATUS:
+            name = str(user.username) if visit.was_read else ""
+            note_refusal(request, response.status_code, username=name)
+        if visit.was_read:
+            patch_vary_headers(response, ("Cookie",))
+        if visit.begun:
+            give_cookies(response, *visit.begun)
+            visit.username = visit.begun[0]
+        if visit.is_stale and has_cookie and settings.SESSION_COOKIE_NAME not in response.cookies:
+            requests.forget_session(response)
+        holds_token = "CSRF_COOKIE_NEEDS_UPDATE" in request.META
+        if (visit.was_read and has_cookie) or holds_token or response.cookies:
+            patch_cache_control(response, private=True)
+        return response
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        """Refuse a view under /cms/ that no `role` decorator guards: who forgot it shuts the page to all."""
+        match = request.resolver_match
+        if match and match.route.startswith(CMS_ROUTE) and not getattr(view, "required_roles", None):
+            raise PermissionDenied(f"{match.route} names no role.")
+
+    def process_exception(self, request: SiteRequest, exception: Exception) -> HttpResponse | None:
+        """Show the page of an error as to a visitor, when who is signed in may be what cannot be known.
+
+        It holds the form that was sent where the view's decorator says so.
+        """
+        if not isinstance(exception, Unavailable):
+            return None
+        if not request.visit.username:
+            request.user = Anonymous()
+            locales.show_as_to_visitors()
+        view = request.resolver_match.func if request.resolver_match else None
+        htmx = getattr(request, "htmx", None)
+        if request.method == "POST" and not htmx and getattr(view, "is_sent_again", False):
+            return error_page(request, exception, **kept_of(request))
+        return None
+
 
 View = Callable[..., HttpResponseBase]
 When = Callable[[HttpRequest], bool]
@@ -155,14 +224,14 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse | None:
     Who signs in may be somebody else than before: what they may do is checked after that, as always.
     """
     template, now = "accounts/ended_session.html", timezone.now()
-    half = sign_in.half_signed_in(cookies.HALF.unsign(request.POST.get(PROOF + "half", "")))
+    half = sign_in.half_signed_in(requests.HALF.unsign(request.POST.get(PROOF + "half", "")))
     form: CodeForm | SignInForm = CodeAgainForm(request.POST) if half else _sign_in_form(request)
     try:
         user = _user_of(request, form, half, now)
     except TooManyRequests as error:
         return _ask(request, template, _sign_in_form(request), error=error, without_secrets=True)
     if user and user.two_factor and not half and not form.by_passkey:
-        form, user = CodeAgainForm(initial={"half": cookies.HALF.sign(sign_in.half_of(user))}), None
+        form, user = CodeAgainForm(initial={"half": requests.HALF.sign(sign_in.half_of(user))}), None
     if user is None:
         return _ask(request, template, form, without_secrets=True)
     # The middleware sets the session's cookies on whatever the answer will be.
@@ -189,7 +258,7 @@ def _user_of(
 def _sign_in_form(request: HttpRequest) -> SignInAgainForm:
     if PROOF + "name" in request.POST:
         return SignInAgainForm(request.POST)
-    cookie = cookies.session(request)
+    cookie = requests.session_in(request)
     return SignInAgainForm(initial={"name": cookie.username if cookie else ""})
 
 

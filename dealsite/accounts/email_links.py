@@ -20,17 +20,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite.accounts import cookies, limits, passwords
-from dealsite.accounts.cookies import Signed, SignedCookie
+from dealsite.accounts import limits, passwords, requests
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.forms import NewPasswordForm, PasswordResetForm, answer_form
 from dealsite.accounts.passwords import Owner
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts.requests import Signed, SignedCookie, UserRequest
 from dealsite.accounts.security_log import note
 from dealsite.accounts.sign_in import go_on
 from dealsite.data.names import shown_email
-from dealsite.data.people import email_addresses, mails, users
-from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.people import email_addresses, mails, sessions as stored_passwords, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, hash_of
@@ -112,7 +110,7 @@ def reset_password_sent(request: HttpRequest) -> HttpResponse:
 def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the form."""
     user = _resetting_user(Signed(username, token), timezone.now())
-    return _keep(cookies.RESET_LINK, user, token, "new_password")
+    return _keep(requests.RESET_LINK, user, token, "new_password")
 
 
 @page("none")
@@ -124,23 +122,27 @@ def new_password(request: HttpRequest) -> HttpResponse:
     Who has a second factor is asked for a code first: a mailbox alone signs nobody in.
     """
     now = timezone.now()
-    user = _resetting_user(cookies.RESET_LINK.read(request), now)
+    user = _resetting_user(requests.RESET_LINK.read(request), now)
     if user is None:
-        return _link_is_over(request, cookies.RESET_LINK)
+        return _link_is_over(request, requests.RESET_LINK)
     form = NewPasswordForm(request.POST or None, owner=Owner.of(user))
 
     def set_password() -> HttpResponse:
-        change = email_addresses.confirm_with_password if confirms_address(user) else stored_passwords.change
+        change = (
+            email_addresses.confirm_with_password
+            if confirms_address(user)
+            else stored_passwords.change_password
+        )
         try:
             change(user, password=passwords.hashed(form.cleaned_data["password"]), now=now)
         except Conflict:
-            return _link_is_over(request, cookies.RESET_LINK)
+            return _link_is_over(request, requests.RESET_LINK)
         note(request, "password_changed", username=user.username, detail="by a link")
         changed = users.get(user.username)
         done = _("Your new password is set, and you are signed in with it.")
         messages.success(request, _("Your new password is set.") if changed.two_factor else done)
         response = go_on(request, changed, {"next": reverse("account")}, now=now)
-        cookies.RESET_LINK.forget(response)
+        requests.RESET_LINK.forget(response)
         return response
 
     return answer_form(
@@ -158,7 +160,7 @@ def confirms_address(user: User) -> bool:
 
 def _resetting_user(link: Signed | None, now: datetime) -> User | None:
     """Return the user whom a good link belongs to. No call or 1 get."""
-    user = cookies.user_of(link)
+    user = requests.user_of(link)
     return user if link and user and passwords.is_good_reset_token(user, link.text, now=now) else None
 
 
@@ -182,7 +184,7 @@ def send_confirmation(request: UserRequest) -> HttpResponse:
 @require_safe
 def follow_confirmation_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the page with the button."""
-    return _keep(cookies.CONFIRM_LINK, confirming_user(token, now=timezone.now()), token, "confirm_email")
+    return _keep(requests.CONFIRM_LINK, confirming_user(token, now=timezone.now()), token, "confirm_email")
 
 
 @page("none")
@@ -190,17 +192,17 @@ def follow_confirmation_link(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm_email(request: HttpRequest) -> HttpResponse:
     """Confirm the address that a link was sent to; its holder need not be signed in. AlreadyExists, Conflict."""
-    now, link = timezone.now(), cookies.CONFIRM_LINK.read(request)
+    now, link = timezone.now(), requests.CONFIRM_LINK.read(request)
     user = confirming_user(link.text, now=now) if link else None
     if user is None:
-        return _link_is_over(request, cookies.CONFIRM_LINK)
+        return _link_is_over(request, requests.CONFIRM_LINK)
     if request.method != "POST":
         return render(request, "accounts/confirm_email.html", {"account": user})
     email_addresses.confirm(user, now=now)
     note(request, "email_changed", username=user.username)
     messages.success(request, _("%(email)s is confirmed.") % {"email": shown_email(user.pending_email)})
     response = HttpResponseRedirect(reverse("account"))
-    cookies.CONFIRM_LINK.forget(response)
+    requests.CONFIRM_LINK.forget(response)
     return response
 
 
@@ -210,7 +212,7 @@ def confirm_email(request: HttpRequest) -> HttpResponse:
 def follow_take_back_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the page with the button."""
     found = taking_back_user(token, now=timezone.now())
-    return _keep(cookies.TAKE_BACK_LINK, found[0] if found else None, token, "take_back_email")
+    return _keep(requests.TAKE_BACK_LINK, found[0] if found else None, token, "take_back_email")
 
 
 @page("none")
@@ -218,10 +220,10 @@ def follow_take_back_link(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_back_email(request: HttpRequest) -> HttpResponse:
     """Give an account back to the holder of the address that it had: all sessions end, and a new password is due."""
-    now, link = timezone.now(), cookies.TAKE_BACK_LINK.read(request)
+    now, link = timezone.now(), requests.TAKE_BACK_LINK.read(request)
     found = taking_back_user(link.text, now=now) if link else None
     if found is None:
-        return _link_is_over(request, cookies.TAKE_BACK_LINK)
+        return _link_is_over(request, requests.TAKE_BACK_LINK)
     user, email = found
     if request.method != "POST":
         return render(
@@ -232,8 +234,8 @@ def take_back_email(request: HttpRequest) -> HttpResponse:
     token = passwords.make_reset_token(users.get(user.username), now=now)
     messages.success(request, _("The account is yours again. Choose a new password for it."))
     response = HttpResponseRedirect(reverse("new_password"))
-    cookies.RESET_LINK.set(response, Signed(user.username, token))
-    cookies.TAKE_BACK_LINK.forget(response)
+    requests.RESET_LINK.set(response, Signed(user.username, token))
+    requests.TAKE_BACK_LINK.forget(response)
     return response
 
 
@@ -250,7 +252,7 @@ def _keep(cookie: SignedCookie, user: User | None, token: str, page_name: str) -
 
 
 def _link_is_over(request: HttpRequest, cookie: SignedCookie) -> HttpResponse:
-    name = "password_reset_over" if cookie is cookies.RESET_LINK else "email_link_over"
+    name = "password_reset_over" if cookie is requests.RESET_LINK else "email_link_over"
     response = render(request, f"accounts/{name}.html", status=410)
     cookie.forget(response)
     return response

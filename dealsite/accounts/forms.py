@@ -8,15 +8,14 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
-from dealsite.data.entities.people import NAME_CHARACTERS
+from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
-from dealsite.text.lazy import Text
+from dealsite.text.stored_words import Text
 
 USERNAME_INPUT = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
 EITHER_CODE = gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
@@ -219,8 +218,8 @@ class ProfileForm(forms.Form):
 
     def clean_name(self) -> str:
         name = as_typed(self.cleaned_data["name"])
-        if not name or len(name) > NAME_CHARACTERS:
-            raise ValidationError(_("A name has 1 to %(most)s characters.") % {"most": NAME_CHARACTERS})
+        if not name or len(name) > USERNAME_CHARACTERS:
+            raise ValidationError(_("A name has 1 to %(most)s characters.") % {"most": USERNAME_CHARACTERS})
         return name
 
 
@@ -248,7 +247,7 @@ class AddPasskeyForm(TwoFactorForm):
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
-        max_length=NAME_CHARACTERS,
+        max_length=USERNAME_CHARACTERS,
         help_text=gettext_lazy("So that you know it again, by its device or password manager."),
     )
     field_order = ("name",)

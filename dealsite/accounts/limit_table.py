@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from dealsite.text.lazy import Text
+from dealsite.text.stored_words import Text
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 LIMIT = re.compile(r"([a-z-]+)=([1-9][0-9]{0,6})/([1-9][0-9]{0,3})([smhd])")

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from dealsite.accounts import cookies, security_log
+from dealsite.accounts import requests, security_log
 from dealsite.accounts.limit_table import ROWS
 from dealsite.accounts.requests import client_address, is_behind_unknown_proxy, network_of, wide_network_of
 from dealsite.data.people import throttles
@@ -125,8 +125,8 @@ def _own(request: HttpRequest) -> str:
     user: Any = request.user
     if request.visit.was_read and user.is_authenticated:  # type: ignore[attr-defined]
         return str(user.username)
-    cookie = cookies.session(request)
-    key = cookie.key if cookie else cookies.cart(request)
+    cookie = requests.session_in(request)
+    key = cookie.key if cookie else requests.cart(request)
     return hash_of(key) if key else ""
 
 

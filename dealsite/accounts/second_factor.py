@@ -26,8 +26,7 @@ from django.forms import Form
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from webauthn import (
     generate_authentication_options,
     generate_registration_options,
@@ -35,11 +34,7 @@ from webauthn import (
     verify_authentication_response,
     verify_registration_response,
 )
-from webauthn.helpers import (
-    base64url_to_bytes,
-    bytes_to_base64url,
-    parse_authentication_credential_json,
-)
+from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, parse_authentication_credential_json
 from webauthn.helpers.exceptions import InvalidAuthenticationResponse, WebAuthnException
 from webauthn.helpers.structs import (
     AuthenticationCredential,
@@ -49,11 +44,10 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from dealsite.accounts import cookies, limits, passwords
-from dealsite.accounts.cookies import Signed
-from dealsite.accounts.requests import UserRequest
+from dealsite.accounts import limits, passwords, requests
+from dealsite.accounts.requests import Signed, UserRequest
 from dealsite.accounts.security_log import note
-from dealsite.data.people import passkeys, throttles, two_factor, users
+from dealsite.data.people import throttles, two_factor, users
 from dealsite.data.people.two_factor import FactorUse, Passkey, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, TooManyRequests
@@ -317,7 +311,7 @@ def made_passkey(
     request: HttpRequest, user: User, answer: str, *, name: str, now: datetime
 ) -> tuple[Passkey, str, str] | None:
     """Return the passkey that a browser has made, with its factor's id and the challenge; None for anything else."""
-    asked = cookies.PASSKEY.read(request)
+    asked = requests.PASSKEY.read(request)
     challenge, _, factor_id = asked.text.partition(".") if asked else ("", "", "")
     try:
         if asked is None or asked.username != user.username:
@@ -350,7 +344,7 @@ def user_of_passkey(request: HttpRequest, form: Form, now: datetime) -> User | N
     username = ""
     try:
         credential = parse_authentication_credential_json(form.cleaned_data["passkey"])
-        found = passkeys.find((credential.response.user_handle or b"").decode("ascii"))
+        found = two_factor.find_passkey((credential.response.user_handle or b"").decode("ascii"))
         if found is None:
             raise InvalidAuthenticationResponse("it is nobody's")
         username = found[0].username
@@ -366,7 +360,7 @@ def _use_of_passkey(
     request: HttpRequest, credential: AuthenticationCredential, factor: TwoFactor, now: datetime
 ) -> FactorUse:
     """Check what a passkey has signed, and return what uses it up; one of WRONG."""
-    asked, handle = cookies.PASSKEY.read(request), credential.response.user_handle
+    asked, handle = requests.PASSKEY.read(request), credential.response.user_handle
     if asked is None:
         raise InvalidAuthenticationResponse("this browser was not asked")
     passkey = next((one for one in factor.passkeys if one.credential == credential.id), None)
@@ -384,7 +378,7 @@ def _use_of_passkey(
     count = verified.new_sign_count
     if (count or passkey.sign_count) and count <= passkey.sign_count:
         raise InvalidAuthenticationResponse("it has counted backwards: there may be a copy of it")
-    return passkeys.by_passkey(factor, passkey, sign_count=count, challenge=asked.text, now=now)
+    return two_factor.by_passkey(factor, passkey, sign_count=count, challenge=asked.text, now=now)
 
 
 def _refuse(request: HttpRequest, form: Form, username: str, error: Exception) -> None:

@@ -22,7 +22,7 @@ from dealsite.data.names import normalise_username
 from dealsite.data.people import security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table.errors import DataError, Invalid
-from dealsite.web.request_log import current_id, route_of
+from dealsite.web.counting import current_id, route_of
 
 FAILURES: frozenset[Event] = frozenset(
     {"sign_in_failed", "code_failed", "passkey_failed", "refused", "throttled", "csrf_refused"}

@@ -17,15 +17,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dealsite.accounts import cookies, limits, passwords, second_factor
+from dealsite.accounts import limits, passwords, requests, second_factor
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
 from dealsite.accounts.limits import Tries
 from dealsite.accounts.requests import SiteRequest, asks_from_here, client_address, destination
 from dealsite.accounts.security_log import note
 from dealsite.data.jobs import site_switch
 from dealsite.data.names import normalise_sign_in_name, shown_email
-from dealsite.data.people import devices, sessions, users
-from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.people import sessions, sessions as stored_passwords, users
 from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests, Unavailable
@@ -118,11 +117,11 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in: a code or passkey. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
     context = _leads_on(request)
-    user = half_signed_in(cookies.HALF.read(request))
+    user = half_signed_in(requests.HALF.read(request))
     if user is None:
         messages.info(request, _("Please enter your password first."))
         response = HttpResponseRedirect(page_address("sign_in", context["next"], context["pending"]))
-        cookies.HALF.forget(response)
+        requests.HALF.forget(response)
         return response
 
     def go() -> HttpResponse | None:
@@ -141,11 +140,11 @@ def sign_out(request: SiteRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
     response = HttpResponseRedirect("/")
     username = request.user.username
-    if cookie := cookies.session(request):
+    if cookie := requests.session_in(request):
         sessions.end(cookie.username, hash_of(cookie.key))
     if username:
         note(request, "signed_out", username=username)
-    cookies.forget_session(response)
+    requests.forget_session(response)
     return response
 
 
@@ -173,7 +172,7 @@ def _user_of_password(request: HttpRequest, form: SignInForm, now: datetime) -> 
         return None
     tries.succeeded()
     if passwords.is_outdated(user.password):
-        stored_passwords.upgrade(user, password=passwords.hashed(password))
+        stored_passwords.upgrade_password(user, password=passwords.hashed(password))
         user = users.get(user.username)
     return user
 
@@ -183,19 +182,19 @@ def go_on(request: HttpRequest, user: User, leads_on: Mapping[str, Any], *, now:
     if not user.two_factor:
         return enter(request, user, leads_on, how=PASSWORD, now=now)
     response = HttpResponseRedirect(page_address("sign_in_code", leads_on["next"], leads_on.get("pending")))
-    cookies.HALF.set(response, half_of(user))
+    requests.HALF.set(response, half_of(user))
     return response
 
 
-def half_of(user: User) -> cookies.Signed:
+def half_of(user: User) -> requests.Signed:
     """Return what carries a given password to the second step: void as soon as password or factor change."""
     # Under no key: the cookie is signed, also by a key that was in use before.
-    return cookies.Signed(user.username, hash_of(f"{cookies.HALF.salt} {user.password}{user.two_factor}"))
+    return requests.Signed(user.username, hash_of(f"{requests.HALF.salt} {user.password}{user.two_factor}"))
 
 
-def half_signed_in(half: cookies.Signed | None) -> User | None:
+def half_signed_in(half: requests.Signed | None) -> User | None:
     """Return the user who has given their password and is to give a code; None for nobody. No call or 1 get."""
-    user = cookies.user_of(half)
+    user = requests.user_of(half)
     if half is None or user is None or not user.two_factor:
         return None
     return user if constant_time_compare(half.text, half_of(user).text) else None
@@ -251,14 +250,14 @@ def begin(request: HttpRequest, user: User, *, how: str, now: datetime) -> tuple
     Who signs in on a device that is not known is told by mail.
     1 put + 1 delete, on a new device 1 update and a transaction in place of the put.
     """
-    device = cookies.device_of(request, user)
+    device = requests.device_of(request, user)
     start = sessions.start if device or how == SIGN_UP else sessions.start_on_new_device
-    if not device and not devices.remember(user, device := secrets.token_urlsafe(16)):
+    if not device and not sessions.remember_device(user, device := secrets.token_urlsafe(16)):
         device = ""
-    key = cookies.new_key()
+    key = requests.new_key()
     user_agent = request.headers.get("User-Agent", "")
     session = start(user, key=key, user_agent=user_agent, address=client_address(request), now=now)
-    if earlier := cookies.session(request):
+    if earlier := requests.session_in(request):
         sessions.end(earlier.username, hash_of(earlier.key))
     rotate_token(request)
     note(request, "signed_in", username=user.username, detail=how)
@@ -267,17 +266,17 @@ def begin(request: HttpRequest, user: User, *, how: str, now: datetime) -> tuple
 
 def give_cookies(response: HttpResponse, username: str, key: str, device: str) -> None:
     """Give the browser the session that was begun, and what tells its device; '' for one that is not known."""
-    cookies.set_session(response, username, key)
+    requests.set_session(response, username, key)
     if device:
-        cookies.DEVICE.set(response, cookies.Signed(username, device))
-    cookies.HALF.forget(response)
+        requests.DEVICE.set(response, requests.Signed(username, device))
+    requests.HALF.forget(response)
 
 
 def _count(request: HttpRequest, name: str, user: User | None, now: datetime) -> Tries:
     """Count the try for whoever the name means: on a device that they have signed in to, only by their devices."""
     username = user.username if user else ""
     about: dict[str, Any] = {"request": request, "now": now, "username": username}
-    if user and (device := cookies.device_of(request, user)):
+    if user and (device := requests.device_of(request, user)):
         return limits.count(("sign-in-device", device), ("sign-in-devices", username), **about)
     subject = username or normalise_sign_in_name(name)
     address = limits.stranger(request)

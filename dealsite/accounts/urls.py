@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dealsite.accounts import account, email_links, sign_in, two_factor
+from dealsite.accounts import account, email_links, sign_in
 
 urlpatterns = [
     path("sign-up/", sign_in.sign_up, name="sign_up"),
@@ -25,13 +25,13 @@ urlpatterns = [
     path("sessions/", account.sessions, name="sessions"),
     path("sessions/end/", account.end_session, name="end_session"),
     path("sessions/end-others/", account.end_other_sessions, name="end_other_sessions"),
-    path("two-factor/", two_factor.two_factor, name="two_factor"),
-    path("two-factor/set-up/", two_factor.set_up_two_factor, name="set_up_two_factor"),
-    path("two-factor/recovery-codes/", two_factor.renew_recovery_codes, name="renew_recovery_codes"),
-    path("two-factor/off/", two_factor.turn_off_two_factor, name="turn_off_two_factor"),
-    path("two-factor/passkeys/add/", two_factor.add_passkey, name="add_passkey"),
-    path("two-factor/passkeys/remove/", two_factor.remove_passkey, name="remove_passkey"),
-    path("passkey/", two_factor.passkey_options, name="passkey_options"),
+    path("two-factor/", account.two_factor, name="two_factor"),
+    path("two-factor/set-up/", account.set_up_two_factor, name="set_up_two_factor"),
+    path("two-factor/recovery-codes/", account.renew_recovery_codes, name="renew_recovery_codes"),
+    path("two-factor/off/", account.turn_off_two_factor, name="turn_off_two_factor"),
+    path("two-factor/passkeys/add/", account.add_passkey, name="add_passkey"),
+    path("two-factor/passkeys/remove/", account.remove_passkey, name="remove_passkey"),
+    path("passkey/", account.passkey_options, name="passkey_options"),
     path("my-data/", account.my_data, name="my_data"),
     path("delete/", account.delete_account, name="delete_account"),
 ]

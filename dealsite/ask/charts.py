@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.formats import get_format, number_format
 from django.utils.translation import gettext as _
 
-from dealsite.ask.answers import Answer
+from dealsite.ask.runs import Answer
 
 FEWEST, MOST_BARS, MOST_POINTS = 2, 40, 1_000
 MOST_SERIES = 4

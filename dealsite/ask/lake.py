@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from dealsite.lake import layout, manifest, views
+from dealsite.lake import manifest, views
 from dealsite.lake.entities import ADMIN, ENTITIES
 from dealsite.lake.store import Folder
 
@@ -44,7 +44,7 @@ def open_lake(roles: Collection[str]) -> Lake | None:
     folder = Path(settings.VAR) / "lake"
     if (
         settings.DEALSITE_LAKE
-        or not (folder / layout.STATE).is_file()
+        or not (folder / manifest.STATE).is_file()
         or not manifest.is_whole(Folder(folder))
     ):
         return None
@@ -64,7 +64,7 @@ def lake_in(folder: Path, roles: Collection[str]) -> Lake:
     for entity in entities:
         now, history = entity.table, f"{entity.table}_history"
         columns, changes = views.current_columns(entity), views.history_columns(entity)
-        folders = [f"{part}/entity={now}" for part in (layout.CURRENT, layout.RECENT, layout.HISTORY)]
+        folders = [f"{part}/entity={now}" for part in (manifest.CURRENT, manifest.RECENT, manifest.HISTORY)]
         places = tuple(str(folder / name) for name in folders)
         tables.append(LakeTable(now, tuple(columns.items()), queries[now], places))
         tables.append(LakeTable(history, tuple(changes.items()), queries[history], places))

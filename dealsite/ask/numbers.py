@@ -10,13 +10,12 @@ from pathlib import Path
 
 from django.utils import formats
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.ask import runs
-from dealsite.ask.answers import Answer
 from dealsite.ask.charts import Chart, Series, line_chart
 from dealsite.ask.lake import Lake
+from dealsite.ask.runs import Answer
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
 

@@ -6,34 +6,148 @@ in a way that the kernel enforces.
 
     var/ask/<run>/   question.json   answer   progress   working (locked while it works)   ended
     var/ask/slots/   a file for each question that may be answered at the same time, in all and of each person
+
+What a question was answered: columns, rows, and the same as CSV that spreadsheets may open.
+
+The questions that come with the site: a .sql file each, in the order of their numbers.
 """
 
 import contextlib
+import csv
 import fcntl
+import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from dealsite.ask import answers
-from dealsite.ask.answers import Answer, Refusal
 from dealsite.ask.lake import Lake, keeps_reach, lake_in
 from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
 from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
-from dealsite.processes.shared_files import first_free
-from dealsite.stream.leases import is_locked
+from dealsite.processes.orphans import first_free
+from dealsite.stream.rebuilding import is_locked
+from dealsite.text.spreadsheets import safe_cell
+
+NUMBERS = re.compile(r"(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w*INT|FLOAT|DOUBLE|DECIMAL.*)")
+TIMES = re.compile(r"(DATE|TIMESTAMP.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an answer; `type` is DuckDB's."""
+
+    name: str
+    type: str
+
+    @property
+    def is_number(self) -> bool:
+        return NUMBERS.fullmatch(self.type) is not None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.is_number and "INT" in self.type
+
+    @property
+    def is_time(self) -> bool:
+        return TIMES.fullmatch(self.type) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All rows of an answer as the child wrote them; `more` if there were more than an answer may have."""
+
+    columns: list[Column]
+    rows: list[list[Any]]
+    more: bool
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a question was not answered, in words for whoever asked; `again` if only files went meanwhile."""
+
+    why: str
+    again: bool = False
+
+
+def read_answer(path: Path) -> Answer | Refusal | None:
+    """Return what a child has written, or None if it broke off."""
+    try:
+        lines = path.read_text("ascii").splitlines()
+        parts = [json.loads(line) for line in lines]
+    except (OSError, ValueError):
+        return None
+    if not parts or not isinstance(parts[-1], dict):
+        return None
+    if "refused" in parts[-1]:
+        return Refusal(str(parts[-1]["refused"]), bool(parts[-1].get("again")))
+    if "end" not in parts[-1] or "columns" not in parts[0]:
+        return None
+    columns = [Column(name, kind) for name, kind in parts[0]["columns"]]
+    end = parts[-1]["end"]
+    return Answer(columns, parts[1:-1], bool(end["more"]), int(end["milliseconds"]))
+
+
+def as_csv(answer: Answer) -> Iterator[str]:
+    """Yield an answer as CSV, line by line; no cell of it is a formula to a spreadsheet."""
+    yield "\ufeff" + _csv_line([safe_cell(column.name) for column in answer.columns])
+    for row in answer.rows:
+        cells = zip(answer.columns, map(_text, row), strict=True)
+        yield _csv_line([text if column.is_number else safe_cell(text) for column, text in cells])
+
+
+def _csv_line(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+FOLDER = Path(__file__).parent / "ready"
+FILE = re.compile(r"\d\d-(?P<slug>[a-z-]+)\.sql")
+HEAD = re.compile(r"-- (?P<title>[^\n]+)\n-- (?P<about>[^\n]+)\n")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyQuestion:
+    """A question with its title, and a sentence about what the answer holds."""
+
+    slug: str
+    title: str
+    about: str
+    sql: str
+
+
+@cache
+def ready_questions() -> dict[str, ReadyQuestion]:
+    """Return the ready questions by slug: the first comment of each file is its title, the second what it is about."""
+    found = {}
+    for path in sorted(FOLDER.iterdir()):
+        name = FILE.fullmatch(path.name)
+        text = path.read_text("utf-8")
+        head = HEAD.match(text)
+        if name and head:
+            slug = name["slug"]
+            found[slug] = ReadyQuestion(slug, head["title"], head["about"], text[head.end() :].strip())
+    return found
+
 
 CHILD = Path(__file__).parent / "child.py"
 KEPT = timedelta(hours=1)
@@ -78,7 +192,7 @@ class Run:
 
     def answer(self) -> Answer:
         """Return the answer; NotFound if there is none."""
-        found = answers.read(self.folder / "answer")
+        found = read_answer(self.folder / "answer")
         if not isinstance(found, Answer):
             raise NotFound(_("This question has no answer."))
         return found
@@ -121,7 +235,7 @@ def start(
                 threading.Thread(target=_watch, args=rest, daemon=True).start()
                 break
             _note_end(folder, code)
-            found = answers.read(folder / "answer")
+            found = read_answer(folder / "answer")
             if not (isinstance(found, Refusal) and found.again):
                 break
             lake = lake_in(lake.folder, lake.roles)
@@ -260,7 +374,7 @@ def _end(folder: Path) -> tuple[str, str]:
     """Return the state of a run that has ended, and why it has no answer."""
     if (folder / "cancelled").exists():
         return "cancelled", "This question was cancelled."
-    found = answers.read(folder / "answer")
+    found = read_answer(folder / "answer")
     if isinstance(found, Answer):
         return "answered", ""
     if isinstance(found, Refusal):

@@ -4,23 +4,29 @@ table.jsonl.gz                       the items, a line each, as DynamoDB's own e
 media/ private/                      pictures, and files that only the back office sees
 secret_key secret_key_fallbacks demo-loaded
 backup.json                          the manifest, last: what is there, how large, and its hash
+
+The folder of backups: what a new archive is called, which is the newest, and which are removed.
 """
 
+import contextlib
 import gzip
 import hashlib
 import io
+import shutil
 import tarfile
+import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import orjson
+from django.conf import settings
 
-from dealsite.data.table.configuration import KEYS as OWN_KEYS
-from dealsite.data.table.configuration import configuration
+from dealsite.data.table.configuration import KEYS as OWN_KEYS, configuration
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.data.table.schema import TTL_ATTRIBUTE
@@ -239,3 +245,41 @@ def _pictures(item: Item) -> Iterator[str]:
         for name in ("picture", "logo"):
             if isinstance(holder, dict) and isinstance(picture := holder.get(name), dict):
                 yield picture["name"][:NAME_BYTES]
+
+
+OURS = f"dealsite-{'[0-9]' * 8}-{'[0-9]' * 6}.tar"  # what `new` calls them; others are somebody's own
+SCRATCH = ".dealsite-scratch-"
+LEFT_AFTER = timedelta(
+    days=2
+)  # longer than any command takes: whatever is older was left by one that was killed
+
+
+def new_archive(now: datetime) -> Path:
+    """Return the path of an archive that is made now."""
+    return Path(settings.DEALSITE_BACKUPS / f"dealsite-{now:%Y%m%d-%H%M%S}.tar")
+
+
+def newest_archive() -> Path:
+    """Return the newest archive; ArchiveError if there is none."""
+    found = sorted(settings.DEALSITE_BACKUPS.glob("*.tar"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise ArchiveError(
+            f"There is no backup in {settings.DEALSITE_BACKUPS}: `{COMMAND} backup` makes one."
+        )
+    return Path(found[-1])
+
+
+def remove_all_archives_but(kept: int) -> None:
+    """Remove the oldest archives that were named by their time, all but the `kept` newest."""
+    for path in sorted(settings.DEALSITE_BACKUPS.glob(OURS), reverse=True)[kept:]:
+        path.unlink()
+
+
+@contextlib.contextmanager
+def scratch(beside: Path, *, now: datetime) -> Iterator[Path]:
+    """Make a folder for the time of a block, for its owner alone; remove what killed processes have left."""
+    for left in beside.glob(f"{SCRATCH}*"):
+        if left.stat().st_mtime < (now - LEFT_AFTER).timestamp():
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=beside, prefix=SCRATCH) as folder:
+        yield Path(folder)

@@ -12,8 +12,8 @@ from django.core.files.storage import Storage, storages
 
 from dealsite import __version__
 from dealsite.backups import archive
-from dealsite.backups.aside import engine_aside
-from dealsite.backups.folder import scratch
+from dealsite.backups.archive import scratch
+from dealsite.backups.restoring import engine_aside
 from dealsite.data import SCHEMAS, table
 from dealsite.data.table.ids import iso
 from dealsite.engine.database import copy_database, databases

@@ -1,4 +1,7 @@
-"""Restoring a backup, of whatever engine: into an empty data folder, or into a new table and its buckets."""
+"""Restoring a backup, of whatever engine: into an empty data folder, or into a new table and its buckets.
+
+An engine beside the site's own, on a folder of its own, that this process talks to for a while.
+"""
 
 import contextlib
 import fcntl
@@ -12,23 +15,41 @@ from typing import IO
 
 from django.core.files.base import File
 from django.core.files.storage import storages
+from django.utils.translation import gettext
 
+from dealsite import data
 from dealsite.backups import archive
-from dealsite.backups.archive import MANIFEST, MEDIA, PRIVATE, TABLE, ArchiveError
-from dealsite.backups.aside import engine_aside
-from dealsite.backups.folder import scratch
+from dealsite.backups.archive import MANIFEST, MEDIA, PRIVATE, TABLE, ArchiveError, scratch
 from dealsite.data import SCHEMAS, table
 from dealsite.data.entities.chart import RETIRED
 from dealsite.data.entities.operations import COPY
 from dealsite.data.entities.work import AUDIT_ENTRY, SITE
 from dealsite.data.integrity import checks
-from dealsite.data.integrity.pace import Pace
-from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity.problem import Pace, Problem
 from dealsite.data.jobs import site_switch
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from dealsite.engine.database import RESTORING
-from dealsite.engine.programs import DATABASE
+from dealsite.engine.programs import DATABASE, kind_for
+from dealsite.engine.server import Engine
+
+
+@contextlib.contextmanager
+def engine_aside(folder: Path) -> Iterator[None]:
+    """Run an engine on a folder, and let all calls of this process go to it. Only for commands, which have one thread.
+
+    The tables have the names that they have in the settings.
+    """
+    with Engine(folder, kind_for(folder)) as engine:
+        url = engine.url
+        table.configure(lambda: data.configuration()._replace(endpoint_url=url), translate=gettext)
+        table.reset()
+        try:
+            yield
+        finally:
+            table.configure(data.configuration, translate=gettext)
+            table.reset()
+
 
 BATCH = 100
 BATCH_BYTES = 1_000_000

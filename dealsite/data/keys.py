@@ -8,12 +8,17 @@ sort keys there. table/key_templates.py says how to write a line; docs/access-pa
 """
 
 from dealsite.data.table.configuration import Index
-from dealsite.data.table.key_templates import TOP as TOP
-from dealsite.data.table.key_templates import Key as Key
-from dealsite.data.table.key_templates import Row as Row
-from dealsite.data.table.key_templates import chart, index, key, rows
-from dealsite.data.table.key_templates import part as part
-from dealsite.data.table.key_templates import prefix as prefix
+from dealsite.data.table.key_templates import (
+    TOP as TOP,
+    Key as Key,
+    Row as Row,
+    chart,
+    index,
+    key,
+    part as part,
+    prefix as prefix,
+    rows,
+)
 
 GSI1, GSI2, GSI3, USER_INDEX = "GSI1", "GSI2", "GSI3", "UserIndex"
 LISTED = ("type", "card")  # what a list shows of an entity; the rest of an item costs no index writes

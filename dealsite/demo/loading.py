@@ -13,20 +13,44 @@ from itertools import pairwise
 from pathlib import Path
 
 from dealsite.accounts import passwords
-from dealsite.data.catalogue import activity, brands, categories, deals, drafts, featured, hot, relations
+from dealsite.data.catalogue import (
+    activity,
+    brands,
+    categories,
+    deal_changes,
+    deals,
+    drafts,
+    featured,
+    hot,
+    publishing,
+    relations,
+)
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.deal import editing, publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.names import slugify
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.demo import purchases
-from dealsite.demo.deals import DEALS, DRAFTS, DemoDeal, DemoDraft, all_deals, all_drafts
-from dealsite.demo.deals import featured as featured_ids
-from dealsite.demo.people import ADMIN, EDITOR, EMAIL_DOMAIN, PEOPLE, SHOPPERS, Person
-from dealsite.demo.texts import BRAND_TEXTS, CATEGORY_TEXTS, DRAWING_TEXTS
+from dealsite.demo.deals import (
+    ADMIN,
+    BRAND_TEXTS,
+    CATEGORY_TEXTS,
+    DEALS,
+    DRAFTS,
+    DRAWING_TEXTS,
+    EDITOR,
+    EMAIL_DOMAIN,
+    PEOPLE,
+    SHOPPERS,
+    DemoDeal,
+    DemoDraft,
+    Person,
+    all_deals,
+    all_drafts,
+    featured as featured_ids,
+)
 from dealsite.pictures import uploads
 
 DRAWINGS = Path(__file__).parent / "pictures"
@@ -173,7 +197,7 @@ def _load_deal(
     for number, ((before, _was), (since, content)) in enumerate(pairwise(versions), 1):
         if (stored.version, stored.updated_at) == (number, before):  # else somebody has changed it
             content = replace(content, picture=stored.content.picture)
-            stored = editing.edit(stored, content, version=number, brand=brand, by=deal.by, now=since)
+            stored = deal_changes.edit(stored, content, version=number, brand=brand, by=deal.by, now=since)
 
 
 def _load_draft(draft: DemoDraft, there: Mapping[str, Brand], drawn: Mapping[str, Picture]) -> None:

@@ -9,18 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
-from dealsite.data.commerce.order import checkout, fulfilment, saved_details
-from dealsite.data.commerce.order.checkout import Purchase
-from dealsite.data.commerce.order.order_record import Address
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders, payments
+from dealsite.data.commerce.cart_changes import CartAddition
+from dealsite.data.commerce.order_changes import Purchase
+from dealsite.data.commerce.order_record import Address
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.demo.deals import DemoDeal
-from dealsite.demo.people import PACKER, SHOPPERS
+from dealsite.demo.deals import PACKER, SHOPPERS, DemoDeal
 
 ORDERS = 22
 PLENTY = 10  # of what is scarce, these orders take nothing
@@ -72,9 +69,9 @@ def all_orders(deals: Sequence[DemoDeal], now: datetime) -> Iterator[DemoOrder]:
 def load(deals: Sequence[DemoDeal], now: datetime) -> None:
     """Place the orders that are missing, ship or cancel them as far as they came, and fill the carts."""
     for name, token in CARDS.items():
-        if saved_details.buyer(name).card is None:
-            card = saved_details.PaymentCard("test", token, "Visa ending in 4242")
-            saved_details.save_card(name, card, job_id=new_ulid(now), now=now)
+        if order_record.buyer(name).card is None:
+            card = order_record.PaymentCard("test", token, "Visa ending in 4242")
+            order_record.save_card(name, card, job_id=new_ulid(now), now=now)
     for order in all_orders(deals, now):
         try:
             orders.get(order.username, order.id)
@@ -86,9 +83,9 @@ def load(deals: Sequence[DemoDeal], now: datetime) -> None:
 
 def _place(order: DemoOrder) -> None:
     owner = carts.user_cart(order.username)
-    changing.clear(order.username)  # what an interrupted load left there
+    cart_changes.clear(order.username)  # what an interrupted load left there
     wanted = [CartAddition(deal, pieces, new_ulid(order.at)) for deal, pieces in order.wanted]
-    changing.add_many(owner, wanted, now=order.at)
+    cart_changes.add_many(owner, wanted, now=order.at)
     cart = carts.read(owner, now=order.at)
     if not cart.active:
         return
@@ -106,7 +103,7 @@ def _place(order: DemoOrder) -> None:
         plan=plan,
         method=order.method,
     )
-    checkout.place(purchase, now=order.at)
+    order_changes.place(purchase, now=order.at)
 
 
 def _advance(order: DemoOrder) -> None:
@@ -115,12 +112,12 @@ def _advance(order: DemoOrder) -> None:
     try:
         if order.status == CANCELLED:
             at = order.at + timedelta(hours=1)
-            fulfilment.cancel(order.username, order.id, by=order.username, reason="Ordered twice.", now=at)
+            order_changes.cancel(order.username, order.id, by=order.username, reason="Ordered twice.", now=at)
         if order.status in (SHIPPED, DELIVERED):
             tracking = f"DS {order.id[-8:]}"
-            fulfilment.ship(order.username, order.id, tracking=tracking, by=by, now=sent)
+            order_changes.ship(order.username, order.id, tracking=tracking, by=by, now=sent)
         if order.status == DELIVERED:
-            fulfilment.deliver(order.username, order.id, by=by, now=arrived)
+            order_changes.deliver(order.username, order.id, by=by, now=arrived)
     except (Conflict, NotFound):
         return  # somebody has gone on with it, or it found nothing to buy
 
@@ -135,9 +132,9 @@ def _fill_carts(deals: Sequence[DemoDeal], now: datetime) -> None:
             continue
         some = chance.sample(live, 4)
         wanted = [CartAddition(one.id, chance.choice((1, 1, 2)), new_ulid(now)) for one in some]
-        changing.add_many(owner, wanted, now=now)
+        cart_changes.add_many(owner, wanted, now=now)
         if lines := carts.read(owner, now=now).active:
-            changing.move(owner, lines[-1].ref, SAVED, now=now)
+            cart_changes.move(owner, lines[-1].ref, SAVED, now=now)
 
 
 def _sold_at(deal: DemoDeal, at: datetime, now: datetime) -> bool:

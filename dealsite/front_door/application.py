@@ -1,9 +1,21 @@
-"""The site as uvicorn runs it: a request takes a thread once all of it has come, and no longer than its page takes."""
+"""The site as uvicorn runs it: a request takes a thread once all of it has come, and no longer than its page takes.
+
+What Django answers, taken in whole in the thread that makes a page, or piece by piece where it is long.
+
+Reads what a client sends into a file, before a thread is taken for it.
+
+What WSGI calls a request (PEP 3333), made of uvicorn's.
+"""
 
 import asyncio
 import io
+import sys
 import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import structlog
 from django.http import HttpRequest
@@ -12,16 +24,153 @@ from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
-from dealsite.front_door.answers import Answer, Application, answer_of
-from dealsite.front_door.bodies import Gone, TooLarge, read_body
-from dealsite.front_door.connections import Connection
-from dealsite.front_door.environ import environ_of
-from dealsite.front_door.limits import SMALL_BYTES
-from dealsite.front_door.pools import Busy, Pool
+from dealsite.front_door.connections import SMALL_BYTES, Busy, Connection, Pool
 from dealsite.middleware import IS_TOO_LARGE, REQUEST_ID, RETRY_AFTER, WAITED
-from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
-from dealsite.web.request_log import PROBES, SHORTAGE, THREADS, cause_of, due_to, note_answer
+from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
+from dealsite.web.counting import PROBES, SHORTAGE, THREADS, cause_of, due_to, note_answer
 from dealsite.web.uploads import most_bytes_of
+
+WHOLE_BYTES = 262_144
+PIECE_BYTES = 65_536
+
+Application = Callable[..., Any]
+
+
+@dataclass
+class Answer:
+    """An answer's status, headers and first part; `rest` is None once all of it is there."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    rest: Iterator[bytes] | None
+    close: Callable[[], None]
+
+    def piece(self, _waited: float = 0) -> bytes:
+        """Return the next part; b"" at the end."""
+        assert self.rest is not None  # noqa: S101
+        return _take(self.rest, PIECE_BYTES)[0]
+
+
+def answer_of(application: Application, environ: dict[str, Any]) -> Answer:
+    """Run Django: a page is complete then; of a longer file, or list, only the beginning is read."""
+    started: list[tuple[str, list[tuple[str, str]]]] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> None:
+        started[:] = [(status, headers)]
+
+    response = application(environ, start_response)
+    close: Callable[[], None] = getattr(response, "close", lambda: None)
+    if hasattr(response, "block_size"):  # of a file; Django reads 4 KB at a time
+        response.block_size = PIECE_BYTES
+    try:
+        pieces = iter(response)
+        body, is_all = _take(pieces, WHOLE_BYTES)
+    except BaseException:
+        close()
+        raise
+    if is_all:
+        close()
+    ((status, headers),) = started
+    return Answer(
+        status=int(status[:3]),
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+        body=body,
+        rest=None if is_all else pieces,
+        close=close,
+    )
+
+
+def _take(pieces: Iterator[bytes], count: int) -> tuple[bytes, bool]:
+    """Return about so many bytes, and whether these were all."""
+    taken, size = [], 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= count:
+            return b"".join(taken), False
+    return b"".join(taken), True
+
+
+SPOOLED_BYTES = 65_536  # held in memory; what is longer goes to disk
+
+
+class Gone(Exception):
+    """The client closed the connection, or was closed for being slow."""
+
+
+class TooLarge(Exception):
+    """More than may be sent to this address by this visitor; the rest was not read."""
+
+
+async def read_body(
+    environ: dict[str, Any], receive: ASGIReceiveCallable, most_bytes: Callable[[], Awaitable[int]]
+) -> None:
+    """Make a request's body, if it has one, the `wsgi.input` of its environ.
+
+    What is more than 1 MB, or says that it will be, is read only as far as `most_bytes` allows, which is asked once.
+    """
+    declared = int(environ.get("CONTENT_LENGTH") or 0)
+    if not declared and "HTTP_TRANSFER_ENCODING" not in environ:
+        return
+    body = environ["wsgi.input"] = SpooledTemporaryFile(SPOOLED_BYTES)  # noqa: SIM115 - whoever made the environ closes it
+    received, most, is_asked, is_whole = 0, SMALL_BYTES, False, False
+    while True:
+        if max(declared, received) > SMALL_BYTES and not is_asked:
+            most, is_asked = max(SMALL_BYTES, await most_bytes()), True
+        if max(declared, received) > most:
+            raise TooLarge
+        if is_whole:
+            break
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Gone
+        piece = message.get("body", b"")
+        body.write(piece)
+        received += len(piece)
+        is_whole = not message.get("more_body", False)
+    body.seek(0)
+    environ["CONTENT_LENGTH"] = str(received)
+
+
+UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
+
+
+def environ_of(scope: HTTPScope) -> dict[str, Any]:
+    """Return the environ of a request without its body.
+
+    A header whose name has an underscore is left out: it would pass for the one with a dash that a proxy sets.
+    """
+    server = scope["server"] or ("localhost", 80)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1]),
+        "REMOTE_ADDR": scope["client"][0] if scope["client"] else "",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": io.BytesIO(),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for raw_name, raw_value in scope["headers"]:
+        if b"_" in raw_name:
+            continue
+        name = raw_name.decode("latin-1").upper().replace("-", "_")
+        if name not in UNPREFIXED:
+            name = f"HTTP_{name}"
+        value = raw_value.decode("latin-1")
+        if name in environ:
+            value = f"{environ[name]}{'; ' if name == 'HTTP_COOKIE' else ','}{value}"
+        environ[name] = value
+    return environ
+
 
 PAGE_THREADS = 4  # 8 in all with two processes, since the embedded engine slows down above ten connections
 SIDE_THREADS = 2

@@ -2,6 +2,10 @@
 
 uvicorn parses and answers; what it leaves open is bounded here. A connection waits for a request's headers, reads its
 body, runs while a page is made, and sends the answer. One look at all of them, twice a second, finds who is late.
+
+How long a web process waits for a client, and how much it takes from one.
+
+Threads that run what blocks, with a bound on how long anything waits for one.
 """
 
 from __future__ import annotations
@@ -10,24 +14,118 @@ import asyncio
 import ipaddress
 import socket
 import struct
+import threading
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import structlog
+from django.conf import settings
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dealsite.accounts.requests import network_of
-from dealsite.front_door.limits import (
-    BODY_COST,
-    BYTES_A_SECOND,
-    HEADER_BYTES,
-    HEADER_COST,
-    PIPELINED,
-    Limits,
-)
+
+# What anybody may send: a form of DATA_UPLOAD_MAX_MEMORY_SIZE with the lines between its fields.
+SMALL_BYTES = 1 << 20
+HEADER_BYTES = 32_768
+HEADER_COST = 32  # bytes that each header counts besides its own, as in HTTP/2: a short one takes memory too
+PIPELINED = 16  # requests that wait on one connection for those before them
+BODY_COST = 8  # bytes that may be sent for each byte of a body: sent alone, as a chunk, it takes six
+# What a client has to send, and to take, on average of each stretch of time: half of what EDGE gives a phone.
+BYTES_A_SECOND = 2_048
+# Who waits longer for a thread gets 503. A request's deadline for data calls counts the waiting.
+QUEUE_SECONDS = 1.0
+QUEUED = 200
+BACKLOG = 512  # connections that the kernel holds while no process takes them
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one web process: seconds of patience, connections of one address (0 for any number), and in all."""
+
+    patience: float
+    per_address: int
+    connections: int
+
+    @property
+    def longest(self) -> float:
+        """Seconds for one body, or one answer, however steadily it moves: 15 minutes by default."""
+        return 90 * self.patience
+
+
+def limits_from_settings() -> Limits:
+    """Return the limits of this site: behind a proxy all connections come from its address."""
+    return Limits(
+        patience=settings.DEALSITE_CLIENT_SECONDS,
+        per_address=0 if settings.DEALSITE_TRUSTED_PROXIES else settings.DEALSITE_CONNECTIONS_PER_ADDRESS,
+        connections=settings.DEALSITE_CONNECTIONS,
+    )
+
+
+START_SECONDS = 5.0
+Result = TypeVar("Result")
+
+
+class Busy(Exception):
+    """No thread was free in time."""
+
+
+def with_room(function: Callable[[float], Result], waited: float) -> Result:
+    """Call a function where Python has 200 KB at hand for the frames of what that calls.
+
+    Python takes memory for frames from the system in pieces of 16 KB, and gives one back as soon as calls leave it: a
+    loop that stands at the end of one does so each time around. That was a fifth of a page of the CMS.
+    """
+    return function(waited)
+
+
+# A frame of this size (items of 8 bytes), although it holds nothing, lies in a piece of 512 KB.
+with_room.__code__ = with_room.__code__.replace(co_stacksize=33_000)
+
+
+class Pool:
+    """Some threads for one kind of work; `patience` is how many seconds to wait for one, None for any time."""
+
+    def __init__(self, threads: int, name: str, patience: float | None = QUEUE_SECONDS) -> None:
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        # Started now: a process that gets no threads ends with the reason, and does not answer each request with 500.
+        all_run = threading.Barrier(threads)
+        for _ in range(threads):
+            self._executor.submit(all_run.wait, START_SECONDS)
+        self._free = asyncio.Semaphore(threads)
+        self._patience = patience
+        self._queued = 0
+
+    async def run(self, function: Callable[[float], Result]) -> Result:
+        """Return what a function returns, called in a thread with the seconds that it waited for one; or Busy."""
+        loop = asyncio.get_running_loop()
+        asked = loop.time()
+        await self._enter()
+        try:
+            return await loop.run_in_executor(self._executor, with_room, function, loop.time() - asked)
+        finally:
+            self._free.release()
+
+    async def _enter(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        if self._patience is not None and self._queued >= QUEUED:
+            raise Busy
+        self._queued += 1
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Busy from None
+        finally:
+            self._queued -= 1
+
 
 LOOK_SECONDS = 0.5
 LOG_SECONDS = 10.0

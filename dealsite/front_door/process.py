@@ -1,4 +1,7 @@
-"""One web process: serves the site at a socket that the launcher opened and listens at."""
+"""One web process: serves the site at a socket that the launcher opened and listens at.
+
+What the first visitor would otherwise wait for, done before a web process takes connections.
+"""
 
 import asyncio
 import contextlib
@@ -11,6 +14,8 @@ import threading
 import time
 from dataclasses import replace
 from types import FrameType
+from urllib.parse import urlsplit
+from wsgiref.util import setup_testing_defaults
 
 import structlog
 import uvicorn
@@ -18,14 +23,11 @@ from django.conf import settings
 from django.template.loader import get_template
 from django.utils import timezone
 
-from dealsite.front_door import limits
-from dealsite.front_door.application import ID_PLACE, FrontDoor
-from dealsite.front_door.connections import Connections
-from dealsite.front_door.warm_up import warm_up
-from dealsite.metrics import counting
-from dealsite.processes import heartbeat, shortage
-from dealsite.processes.children import tell_that_it_serves
-from dealsite.web import builds, log_lines, readiness
+from dealsite.front_door.application import ID_PLACE, Application, FrontDoor, answer_of
+from dealsite.front_door.connections import BACKLOG, Connections, Limits, limits_from_settings
+from dealsite.processes import heartbeat
+from dealsite.processes.launcher import tell_that_it_serves
+from dealsite.web import builds, counting, log_lines, readiness
 from dealsite.wsgi import application
 
 STOP_SECONDS = 8  # for what is running; the supervisor kills after ten
@@ -42,10 +44,7 @@ class WebServer(uvicorn.Server):
         self._ends_at = float("inf")
         self._ending = threading.Event()
         self.heart = threading.Thread(
-            target=heartbeat.keep,
-            args=(self._ending, "web"),
-            name="heartbeat",
-            daemon=True,
+            target=heartbeat.keep, args=(self._ending, "web"), name="heartbeat", daemon=True
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -59,7 +58,7 @@ class WebServer(uvicorn.Server):
         self._connections.are_last = True
         if sig != signal.SIGINT:
             readiness.of_process.is_stopping = True
-        if sig == signal.SIGINT or shortage.ending or not settings.DEALSITE_DRAIN_SECONDS:
+        if sig == signal.SIGINT or heartbeat.ending or not settings.DEALSITE_DRAIN_SECONDS:
             super().handle_exit(sig, frame)
         else:
             self._ends_at = min(self._ends_at, time.monotonic() + settings.DEALSITE_DRAIN_SECONDS)
@@ -77,7 +76,7 @@ class WebServer(uvicorn.Server):
             await asyncio.to_thread(self.heart.join, heartbeat.END_SECONDS)
 
 
-def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None) -> WebServer:
+def web_server(door: FrontDoor, bounds: Limits, tells: int | None = None) -> WebServer:
     """Make the server of one process, which finishes what is running when it is told to stop."""
     connections = Connections(bounds)
     config = uvicorn.Config(
@@ -94,12 +93,12 @@ def web_server(door: FrontDoor, bounds: limits.Limits, tells: int | None = None)
         server_header=False,
         timeout_keep_alive=86_400,  # Connections closes those that idle
         timeout_graceful_shutdown=STOP_SECONDS,
-        backlog=limits.BACKLOG,
+        backlog=BACKLOG,
     )
     return WebServer(config, connections, tells)
 
 
-def with_open_files(bounds: limits.Limits) -> limits.Limits:
+def with_open_files(bounds: Limits) -> Limits:
     """Allow this process the open files that its connections take, or take fewer connections and say so."""
     files, most = bounds.connections * 2 + 500, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (files if most < 0 else min(files, most), most))
@@ -122,12 +121,29 @@ def serve(listening: socket.socket, tells: int | None = None) -> None:
     """Answer until SIGTERM; the launcher hears at `tells` that this process has begun to."""
     log_lines.note_uncaught()
     keep_static_files()
-    bounds = with_open_files(limits.from_settings())
+    bounds = with_open_files(limits_from_settings())
     warm_up(application)
     counting.begin("web")
     door = FrontDoor(application, get_template("503.html").render({"request_id": ID_PLACE}))
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it
         web_server(door, bounds, tells).run(sockets=[listening])
+
+
+# Finding its view imports all of them, and it has what all pages have. Without the table's answer it is whole as well,
+# after the seconds that any page waits. Where nothing is searched for, nothing is counted.
+PAGE = "/search/"
+PUBLIC = "shopping/catalogue"
+
+
+def warm_up(application: Application) -> None:
+    """Read the templates of the public pages, and make one page as for a visitor; 1 request at most."""
+    folder = settings.BASE_DIR / "templates"
+    for template in sorted((folder / PUBLIC).glob("*.html")):
+        get_template(str(template.relative_to(folder)))
+    own = urlsplit(settings.DEALSITE_URL)
+    environ = {"PATH_INFO": PAGE, "HTTP_HOST": own.netloc, "wsgi.url_scheme": own.scheme}
+    setup_testing_defaults(environ)  # what else WSGI asks for
+    answer_of(application, environ).close()
 
 
 if __name__ == "__main__":

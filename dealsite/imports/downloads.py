@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import urljoin, urlsplit
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from urllib3 import BaseHTTPResponse
 
 from dealsite.data.catalogue.cards import Picture

@@ -15,7 +15,7 @@ from dealsite.data.entities.deals import CODE, HERE, SHOP, TITLE_CHARACTERS
 from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.ids import is_ulid
 from dealsite.imports import cells
-from dealsite.imports.known_formats import KnownFormat, known_format
+from dealsite.imports.csv_format import KnownFormat, known_format
 from dealsite.text.spreadsheets import unmarked
 
 AMOUNTS = ("price", "was_price")

@@ -19,14 +19,13 @@ import orjson
 from django.conf import settings
 from lxml import etree
 
-from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.attributes import CENT, LINK_CHARACTERS
 from dealsite.data.entities.deals import MAX_PRICE, NAME_CHARACTERS, TITLE_CHARACTERS
-from dealsite.data.entities.texts import LINK_CHARACTERS
 from dealsite.data.names import as_typed, is_web_link, slugify
 from dealsite.imports import cells
 from dealsite.imports.cells import POINT, Unreadable
+from dealsite.imports.csv_files import MARKS
 from dealsite.imports.downloads import Rules, fetch
-from dealsite.imports.encodings import MARKS
 from dealsite.imports.rows import shortened
 
 PAGES = Rules(

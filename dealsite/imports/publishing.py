@@ -8,18 +8,27 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, drafts, renditions
+from dealsite.data.catalogue import brands, content, drafts, publishing
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import in_words
-from dealsite.data.catalogue.deal import publishing
-from dealsite.data.catalogue.entries import Entry, refusals
-from dealsite.data.editing.bulk_progress import NotOurs
-from dealsite.data.entities.batches import PRICES
+from dealsite.data.catalogue.drafts import Entry, refusals
+from dealsite.data.editing.bulk import NotOurs
+from dealsite.data.entities.work import PRICES
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
-from dealsite.imports.identity import Identities, deals_there, drafts_there, stored_at
-from dealsite.imports.rows import COLUMN_OF, NewBrand, NewDeal, Remark, Result, shown
+from dealsite.imports.rows import (
+    COLUMN_OF,
+    Identities,
+    NewBrand,
+    NewDeal,
+    Remark,
+    Result,
+    deals_there,
+    drafts_there,
+    shown,
+    stored_at,
+)
 from dealsite.imports.updating import DealChange, Updating, change_of, meant
 
 WINDOW = 1_000  # rows handled together, so that deals of one brand meet in one transaction
@@ -389,7 +398,7 @@ class Import:
                 self._late(Remark(new.line, "image_url", new.image_url[:200], reason, refused=False))
             ready.append(new)
         found = {picture.name for picture in fetched.values() if isinstance(picture, Picture)}
-        renditions.request(sorted(found), now=self.now)
+        content.request_renditions(sorted(found), now=self.now)
         return ready
 
     def _count_imported(self, count: int) -> None:

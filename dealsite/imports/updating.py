@@ -9,19 +9,18 @@ from django.utils.translation import gettext as _
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import CONTENT_FIELDS, in_words
-from dealsite.data.catalogue.entries import Entry
-from dealsite.data.editing import bulk_progress
+from dealsite.data.catalogue.drafts import Entry
+from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkResult
-from dealsite.data.editing.verbs.edit import Import
+from dealsite.data.editing.verbs.fields import Import
 from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
 from dealsite.data.entities.attributes import money
-from dealsite.data.entities.batches import CHANGED, OF_PRICES, PRICES
 from dealsite.data.entities.deals import CODE, SHOP
+from dealsite.data.entities.work import CHANGED, OF_PRICES, PRICES
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.errors import NotFound
-from dealsite.imports.identity import drafts_there
-from dealsite.imports.rows import NewDeal, shown
+from dealsite.imports.rows import NewDeal, drafts_there, shown
 
 AMOUNTS = ("price", "was_price")
 
@@ -86,7 +85,7 @@ class Updating:
 
     def done(self, ids: Iterable[str]) -> set[str]:
         """Return which of some deals and drafts it has changed before. 1 batch get for each 50."""
-        return set(bulk_progress.outcomes(self.import_id, list(ids)))
+        return set(bulk.outcomes(self.import_id, list(ids)))
 
     def carry_out(self, row: NewDeal, there: Entry) -> bool:
         """Change a deal or draft as a row says; False if it is so by now.
@@ -101,9 +100,7 @@ class Updating:
                 raise NotFound(_("It was deleted meanwhile."))
             there = found
 
-        return bulk_progress.once(
-            self.import_id, there.id, lambda: self._attempt(row, there), read_again, done=True
-        )
+        return bulk.once(self.import_id, there.id, lambda: self._attempt(row, there), read_again, done=True)
 
     def _attempt(self, row: NewDeal, there: Entry) -> bool:
         changed = meant(row, there, self.update, {})
@@ -117,7 +114,7 @@ class Updating:
 
         def note(before: str, after: str, stock: int | None) -> AuditContext:
             result = BulkResult(there.id, there.content.title, CHANGED, before, after, stock=stock)
-            return bulk_progress.imported_context(self.job, self.import_id, result)
+            return bulk.imported_context(self.job, self.import_id, result)
 
         needed = Prefetched({brand.slug: brand} if brand else {})
         Import().make(there, changed.content, Doing("", needed, note, self.by, self.moment()))

@@ -17,8 +17,10 @@ from functools import cached_property
 from dealsite.data.entities import chart
 from dealsite.data.entities.attributes import Map, Shape
 from dealsite.data.table.convert import Item
-from dealsite.lake.columns import Column, Source, attribute
-from dealsite.lake.sources import (
+from dealsite.lake.columns import (
+    Column,
+    Source,
+    attribute,
     by_beginning,
     by_creation,
     by_id,
@@ -139,13 +141,7 @@ ENTITIES: tuple[Entity, ...] = (
         with_people=True,
         audience=OFFICE,
     ),
-    _entity(
-        "Offer",
-        "offers",
-        by_id,
-        "id brand category price expires_at stock elsewhere",
-        audience=OFFICE,
-    ),
+    _entity("Offer", "offers", by_id, "id brand category price expires_at stock elsewhere", audience=OFFICE),
     _entity("Price", "prices", by_beginning, "id deal since price new_seller", audience=OFFICE),
     _entity(
         "Draft",
@@ -163,13 +159,7 @@ ENTITIES: tuple[Entity, ...] = (
         with_people=True,
         audience=OFFICE,
     ),
-    _entity(
-        "BrandCounts",
-        "brand_counts",
-        None,
-        "slug deals likes watches",
-        audience=OFFICE,
-    ),
+    _entity("BrandCounts", "brand_counts", None, "slug deals likes watches", audience=OFFICE),
     _entity(
         "Category",
         "categories",
@@ -178,13 +168,7 @@ ENTITIES: tuple[Entity, ...] = (
         with_people=True,
         audience=OFFICE,
     ),
-    _entity(
-        "CategoryCounts",
-        "category_counts",
-        None,
-        "slug deals likes watches",
-        audience=OFFICE,
-    ),
+    _entity("CategoryCounts", "category_counts", None, "slug deals likes watches", audience=OFFICE),
     _entity(
         "FrontPage",
         "front_pages",
@@ -207,10 +191,7 @@ ENTITIES: tuple[Entity, ...] = (
     _relation("CategoryWatch", "category_watches", "muted"),
     _entity("DealLike", "deal_likes", by_creation, "deal username created_at", audience=OFFICE, deal="slug"),
     _entity(
-        "User",
-        "users",
-        by_creation,
-        "username email_hash roles timezone created_at deleted_at suspended_at",
+        "User", "users", by_creation, "username email_hash roles timezone created_at deleted_at suspended_at"
     ),
     _entity(
         "Message",

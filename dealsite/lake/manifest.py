@@ -2,17 +2,53 @@
 
 `files.json` says so as of the last compaction: `files` with their sizes and times, and `superseded`, whose rows are all
 in other files. Without it the lake is made anew.
+
+The lake's paths.
 """
 
 from collections.abc import Iterable
+from datetime import date
 from typing import TypeAlias
 
 import orjson
 import structlog
 
-from dealsite.lake import layout, rows
+from dealsite.lake import rows
+from dealsite.lake.entities import Entity
 from dealsite.lake.store import Store
 from dealsite.stream.projection import Damaged
+
+CURRENT, RECENT, HISTORY = "current", "recent", "history"
+STATE = "state.json"  # the checkpoint
+FILES = "files.json"  # what there should be, and what is merged into others and goes soon
+DAMAGED = "damaged"  # what could not be read
+MADE = (
+    "building"  # below it, in a folder of its own, a new lake's current/ until it takes the old one's place
+)
+READY, SWAPPING = "building/ready.json", "building/swapping.json"
+
+
+def recent(entity: Entity) -> str:
+    return f"{RECENT}/entity={entity.table}"
+
+
+def current(entity: Entity, day: date) -> str:
+    return f"{CURRENT}/entity={entity.table}/day={day.isoformat()}"
+
+
+def history(entity: Entity, day: date) -> str:
+    return f"{HISTORY}/entity={entity.table}/day={day.isoformat()}"
+
+
+def days(top: str, entity: Entity, paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return those of some paths that are an entity's files by day, grouped by their folder."""
+    found: dict[str, list[str]] = {}
+    start = f"{top}/entity={entity.table}/day="
+    for path in paths:
+        if path.startswith(start):
+            found.setdefault(path.rpartition("/")[0], []).append(path)
+    return found
+
 
 Stat: TypeAlias = tuple[int, int]  # bytes, and when it was changed (ns)
 DAMAGED_KEPT = 20  # files, for whoever wants to look at them
@@ -24,19 +60,17 @@ def note(store: Store, superseded: Iterable[str] = ()) -> None:
     """Write down what the lake has now, and which of it nobody needs to read any more."""
     gone = sorted(superseded)
     kept = {path: stat for path, stat in found(store).items() if path not in set(gone)}
-    store.put(layout.FILES, orjson.dumps({"files": kept, "superseded": gone}))
+    store.put(FILES, orjson.dumps({"files": kept, "superseded": gone}))
 
 
 def found(store: Store) -> dict[str, Stat]:
     """Return the files that the lake has, with what tells a changed one."""
-    return {
-        p: s for part in (layout.CURRENT, layout.RECENT, layout.HISTORY) for p, s in store.stats(part).items()
-    }
+    return {p: s for part in (CURRENT, RECENT, HISTORY) for p, s in store.stats(part).items()}
 
 
 def read(store: Store) -> tuple[dict[str, Stat], list[str]] | None:
     """Return what was noted: files, and those superseded; None where nothing is, or nothing that can be read."""
-    content = store.get(layout.FILES)
+    content = store.get(FILES)
     try:
         noted = orjson.loads(content or b"")
         return {path: (stat[0], stat[1]) for path, stat in noted["files"].items()}, list(noted["superseded"])
@@ -112,7 +146,7 @@ class Watch:
 
 def is_history(path: str) -> bool:
     """Tell whether a file tells of changes, which no rebuild could bring back."""
-    return path.startswith(f"{layout.HISTORY}/")
+    return path.startswith(f"{HISTORY}/")
 
 
 def unreadable(store: Store, path: str) -> None:
@@ -122,10 +156,10 @@ def unreadable(store: Store, path: str) -> None:
     content = store.get(path)
     if content is None:
         return  # deleted just now
-    apart = f"{layout.DAMAGED}/{path.replace('/', ' ')}"
+    apart = f"{DAMAGED}/{path.replace('/', ' ')}"
     store.put(apart, content)
     store.delete(path)
-    kept = store.stats(layout.DAMAGED)
+    kept = store.stats(DAMAGED)
     for old in sorted(kept, key=lambda path: kept[path][1], reverse=True)[DAMAGED_KEPT:]:
         store.delete(old)
     logger.error("lake_history_damaged", file=path, kept_as=apart)

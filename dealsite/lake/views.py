@@ -7,7 +7,7 @@ newest state, of each change one row.
 from collections.abc import Iterable
 from pathlib import Path
 
-from dealsite.lake import layout
+from dealsite.lake import manifest
 from dealsite.lake.columns import CHANGE, DAY, KINDS, STATE
 from dealsite.lake.entities import ENTITIES, TIMELESS, Entity
 from dealsite.lake.manifest import superseded
@@ -65,9 +65,9 @@ def duckdb_queries(root: Path, entities: Iterable[Entity] = ENTITIES) -> dict[st
     made = {}
     gone = {root / path for path in superseded(Folder(root))}
     for entity in entities:
-        current = _found(root / layout.CURRENT / f"entity={entity.table}", "day=*/*.parquet", gone)
-        recent = _found(root / layout.recent(entity), "*.parquet", gone)
-        changes = _found(root / layout.HISTORY / f"entity={entity.table}", "day=*/*.parquet", gone)
+        current = _found(root / manifest.CURRENT / f"entity={entity.table}", "day=*/*.parquet", gone)
+        recent = _found(root / manifest.recent(entity), "*.parquet", gone)
+        changes = _found(root / manifest.HISTORY / f"entity={entity.table}", "day=*/*.parquet", gone)
         states = _types(entity, STATE | DAY)
         files = _files(current, states, by_day=True)
         if recent or _shares_a_folder(current):
@@ -125,10 +125,10 @@ def athena_ddl(location: str, database: str, *, since: str) -> list[str]:
         first = TIMELESS.isoformat() if entity.created is None else since
         last = first if entity.created is None else "NOW+2YEARS"  # a deal may be scheduled
         view = f"CREATE OR REPLACE VIEW {database}.{entity.table}"
-        places = [f"{location}/{part}/entity={entity.table}" for part in (layout.CURRENT, layout.HISTORY)]
+        places = [f"{location}/{part}/entity={entity.table}" for part in (manifest.CURRENT, manifest.HISTORY)]
         made += [
             _table(current, entity, STATE, places[0], (first, last)),
-            _table(recent, entity, STATE | DAY, f"{location}/{layout.recent(entity)}"),
+            _table(recent, entity, STATE | DAY, f"{location}/{manifest.recent(entity)}"),
             _table(changes, entity, CHANGE, places[1], (since, "NOW")),
             f"{view} AS\n{current_query(entity, current, recent)}",
             f"{view}_history AS\n{history_query(entity, changes)}",

@@ -4,11 +4,14 @@ A picture is shown from the moment it is stored, by the files that the request m
 ones only once all of them are there. The job says so by a file of its own, empty and written last: on a disk a page
 looks whether it is there, which takes microseconds; a bucket is asked in the background, and until it has
 answered the page shows what it can be sure of (docs/decisions/0018-renditions.md).
+
+Serves stored pictures where they lie in the data folder; a bucket serves its own.
 """
 
 import io
 import os
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -16,14 +19,37 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.core.files.storage import FileSystemStorage, default_storage
+from django.http import FileResponse, Http404, HttpRequest
+from django.views.decorators.http import require_safe
 from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.renditions import MAKE_RENDITIONS, RenditionsCheckpoint, RenditionsPayload
+from dealsite.data.catalogue.content import MAKE_RENDITIONS, RenditionsCheckpoint, RenditionsPayload
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Handler, Job
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
 from dealsite.pictures import encoding, uploads
+from dealsite.web.pages import CLOSED, feed, open_while
+
+PICTURE_FILE = re.compile(r"pictures/[0-9a-f]{2}/[0-9a-f]{32}-[0-9]{2,4}\.(webp|avif)")
+
+
+@feed("none")
+@open_while(*CLOSED)
+@require_safe
+def serve_picture(request: HttpRequest, name: str) -> FileResponse:
+    """Answer with one stored picture; only names that pictures.py makes exist here."""
+    known = PICTURE_FILE.fullmatch(name)
+    if not known:
+        raise Http404
+    try:
+        file = default_storage.open(name)
+    except FileNotFoundError:
+        raise Http404 from None
+    response = FileResponse(file, content_type=TYPES[known[1]])
+    response["Cache-Control"] = "public, max-age=31536000, immutable"  # the name changes with the content
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
 
 WIDTHS = (320, 480, 800, 1200)
 AVIF, WEBP = "avif", "webp"
@@ -43,13 +69,13 @@ logger = structlog.get_logger(__name__)
 
 def make_renditions(job: Job, now: datetime) -> datetime | None:
     """Make the files of the pictures that a job names, one picture after the other; what is there is left."""
-    names = from_item(RenditionsPayload, job.payload).pictures
+    names = payload_from_item(RenditionsPayload, job.payload).pictures
     began = monotonic()
-    for number in range(from_item(RenditionsCheckpoint, job.checkpoint).done, len(names)):
+    for number in range(payload_from_item(RenditionsCheckpoint, job.checkpoint).done, len(names)):
         make(names[number])
         spent = timedelta(seconds=monotonic() - began)
         if spent.total_seconds() >= SECONDS_AT_A_TIME and number + 1 < len(names):
-            jobs.save_checkpoint(job, to_item(RenditionsCheckpoint(number + 1)), now=now + spent)
+            jobs.save_checkpoint(job, payload_to_item(RenditionsCheckpoint(number + 1)), now=now + spent)
             return now + spent
     return None
 

@@ -29,7 +29,7 @@ from dealsite.data.table.errors import Invalid
 from dealsite.data.table.meters import working
 from dealsite.pictures import encoding
 from dealsite.pictures.encoding import MAX_PIXELS, TALLEST, WIDTHS
-from dealsite.processes.shared_files import first_free
+from dealsite.processes.orphans import first_free
 
 MAX_BYTES = 10_000_000
 # What reading one picture may take: a picture of 20 megapixels needs a third of it.

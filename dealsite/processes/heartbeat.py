@@ -1,7 +1,15 @@
-"""A process's heartbeat: a thread that says in the table, four times a minute, how this process is doing."""
+"""A process's heartbeat: a thread that says in the table, four times a minute, how this process is doing.
+
+What a process does when its machine runs short: of disk and open files it waits for more, of memory it ends.
+
+One that runs for months keeps small.
+"""
 
 import contextlib
+import ctypes
+import errno
 import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -13,12 +21,48 @@ from django.utils import timezone
 from dealsite import __version__
 from dealsite.data.catalogue import activity
 from dealsite.data.entities.operations import MACHINE_CHARACTERS, MOST_JOBS
-from dealsite.data.jobs import heartbeats, processes
-from dealsite.data.jobs.heartbeats import Part
-from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PartRestarts, Process, ProjectionState
+from dealsite.data.jobs import processes
+from dealsite.data.jobs.processes import DiskSpace, JobAtWork, Part, PartRestarts, Process, ProjectionState
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
-from dealsite.web import node
+from dealsite.web import readiness
+
+# No space, quota used up, disk turned read-only, too many open files (of the process, of the machine), no memory.
+CODES = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+SECONDS_TO_END = 9  # a web process gives what is running 8
+M_ARENA_MAX = -8  # glibc's own number for it
+ARENAS = 2
+ending = list[int]()  # this process, once it has run out of memory
+
+
+def is_shortage(error: BaseException | None) -> bool:
+    """Tell whether an error is the machine's, and the same may succeed a little later."""
+    no_thread = isinstance(error, RuntimeError) and "start new thread" in str(error)
+    return (
+        no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in CODES)
+    )
+
+
+def end_if_out_of_memory(error: BaseException) -> None:
+    """Ask this process to end once its answers are sent, if it has no memory; its supervisor starts another one.
+
+    If it has not even the memory to end, the kernel ends it.
+    """
+    if isinstance(error, MemoryError):
+        if not ending:
+            signal.alarm(SECONDS_TO_END)
+            ending.append(os.getpid())  # more requests that fail do not put it off
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def use_few_arenas() -> None:
+    """Let glibc share two pools of memory among all threads; call it before they begin.
+
+    By default it makes up to eight for each core, and each keeps what its threads freed: a worker's grew by the minute.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # a C library without such pools
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
+
 
 SECONDS = 15.0
 END_SECONDS = 1.0  # for a process that ends to say so: all has to be over in ten
@@ -45,7 +89,7 @@ def keep(stop: threading.Event, part: Part, *, clock: Callable[[], datetime] = t
         try:
             now = clock()
             if part == "worker":  # web processes say so for `/readyz`, as often as somebody asks
-                heartbeats.write(part, now=now)
+                processes.write_heartbeat(part, now=now)
             processes.save(process(process_id, part, now=now))
             activity.flush()
         except Exception:  # one that works must not look dead for good; its own work says why aloud
@@ -71,17 +115,20 @@ def process(process_id: str, part: Part, *, now: datetime) -> Process:
                 one["skipped"],
                 None if one["lag_seconds"] is None else round(one["lag_seconds"]),
             )
-            for name, one in node.projections(now).items()
+            for name, one in readiness.projections_now(now).items()
         },
         disks=_disks(),
-        parts={name: PartRestarts(one["restarts"], one["ended"] or "") for name, one in node.parts().items()},
+        parts={
+            name: PartRestarts(one["restarts"], one["ended"] or "")
+            for name, one in readiness.parts_now().items()
+        },
         jobs=tuple(sorted(_jobs.values(), key=lambda one: one.since)[:MOST_JOBS]),  # the longest first
     )
 
 
 def _disks() -> dict[str, DiskSpace]:
     try:
-        found = node.disks()
+        found = readiness.disks_now()
     except OSError:
         return {}
     return {

@@ -1,6 +1,12 @@
-"""Runs a whole site: its engine, its table, its worker and its web server, and ends them together."""
+"""Runs a whole site: its engine, its table, its worker and its web server, and ends them together.
+
+The parts that a launcher runs: started in order, replaced one after the other, ended together.
+
+The data folder of a site and the engine on it: made private, and used by one site at a time.
+"""
 
 import contextlib
+import fcntl
 import functools
 import io
 import json
@@ -16,24 +22,175 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 
-from dealsite import environment, home
+from dealsite import checks, environment, home, site_setup
 from dealsite.checks import DEMO_LOADED, settings_that_are_none
+from dealsite.data import table
 from dealsite.data.people import users
-from dealsite.demo.people import ADMIN, SIGN_INS
-from dealsite.engine import server
-from dealsite.engine.supervisor import Supervisor
-from dealsite.front_door.limits import BACKLOG
-from dealsite.install import assets
+from dealsite.data.table.errors import DataError
+from dealsite.demo.deals import ADMIN, SIGN_INS
+from dealsite.engine import database, programs, server
+from dealsite.engine.programs import EngineError
+from dealsite.engine.server import Supervisor, wait_until
+from dealsite.front_door.connections import BACKLOG
+from dealsite.install import packages
 from dealsite.processes import orphans
-from dealsite.processes.children import SERVES_SECONDS, Children
-from dealsite.processes.data_folder import LaunchError, Say, make_data_folder, only_one, own_engine
-from dealsite.processes.shared_files import write_whole
-from dealsite.site_setup import tables
-from dealsite.web.node import PARTS
+from dealsite.processes.orphans import write_whole
+from dealsite.web.readiness import PARTS
+
+Say = Callable[[str], None]
+
+
+class LaunchError(Exception):
+    """The site cannot run; the message says what to do about it."""
+
+
+def make_data_folder(say: Say) -> None:
+    """Make the data folder for its owner alone, or take from others what rights they have to it."""
+    if problem := environment.unwritable(settings.VAR):
+        raise LaunchError(problem)
+    for path in programs.make_private(settings.VAR):
+        say(f"Others could read {path}: from now on only its owner can.")
+
+
+@contextlib.contextmanager
+def only_one(var: Path) -> Iterator[None]:
+    """Lock the data folder itself, since a file in it may be deleted; the system frees it however this process ends."""
+    folder = os.open(var, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with (var / "lock").open("a+") as file:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                raise LaunchError(
+                    f"Another site runs on the data in {var} (process {holder})."
+                    " Stop it, or name another data folder with DEALSITE_VAR."
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def own_engine(var: Path, say: Say) -> Iterator[server.Engine]:
+    """Run the data folder's engine, and point this process at it."""
+    kind = programs.kind_for(var)
+    if kind == "local":
+        say("Using DynamoDB Local.")
+    database.check_there(var)
+    with server.Engine(var, kind) as engine:
+        if engine.exposed:
+            say(f"Warning: {checks.exposed(engine.url, engine.exposed)}")
+        # settings were read before the engine had an endpoint; children read it from engine.env.
+        settings.DYNAMODB_ENDPOINT_URL = engine.url
+        table.reset()
+        try:
+            yield engine
+        except DataError as error:
+            raise database.explained(var, str(error)) from error
+
+
+@contextlib.contextmanager
+def engine_at_hand(say: Say) -> Iterator[server.Engine | None]:
+    """Run the data folder's engine meanwhile; yield None where a site runs on it, or the table is elsewhere."""
+    with ExitStack() as stack:
+        if not settings.DEALSITE_EMBEDDED:
+            yield None
+            return
+        try:
+            stack.enter_context(only_one(settings.VAR))
+        except LaunchError:
+            yield None
+            return
+        yield stack.enter_context(own_engine(settings.VAR, say))
+
+
+SERVES_SECONDS = 60.0  # until a web process answers
+END_SECONDS = 10.0  # for what a part is doing, once it is told to end
+
+logger = structlog.get_logger(__name__)
+
+
+def tell_that_it_serves(tells: int | None) -> None:
+    """Tell the launcher that this process has begun its work, where one listens."""
+    if tells is not None:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            os.write(tells, b"%d\n" % os.getpid())
+
+
+class Children:
+    """Supervisors that run. Of those that serve, each process writes its id to the pipe `tells` when it begins to."""
+
+    def __init__(self) -> None:
+        self._hears, self.tells = os.pipe2(os.O_NONBLOCK)
+        self._serving = set[int]()
+        self._made: list[tuple[Callable[[], Supervisor], bool]] = []
+        self._leaving: list[Supervisor] = []
+        self.running: list[Supervisor] = []
+
+    def start(self, make: Callable[[], Supervisor], *, serves: bool = False) -> None:
+        """Start a part; with `serves`, it is one that will write to `tells` once it has begun its work."""
+        self._made.append((make, serves))
+        self.running.append(make())
+        self.running[-1].start()
+
+    def wait_until_they_serve(self) -> None:
+        """Wait until every part does that serves and is needed; EngineError where one does not come to it."""
+        for (_, serves), one in zip(self._made, self.running, strict=True):
+            if serves and one.is_needed:
+                self._wait_for(one)
+
+    def replace(self) -> bool:
+        """Start every part anew, each beside the one that it replaces; tell whether all of them came up.
+
+        The new one serves before the old one is told to end, and where it does not, the old one goes on.
+        """
+        for number, (make, serves) in enumerate(self._made):
+            new = make()
+            self._leaving.append(new)  # ended with the others, should a signal come
+            try:
+                new.start()
+                if serves:
+                    self._wait_for(new)
+            except (EngineError, OSError) as error:
+                new.stop()
+                self._leaving.clear()
+                logger.error("reload_failed", part=new.name, reason=str(error))
+                return False
+            self._leaving, old = [self.running[number]], self.running[number]
+            self.running[number] = new
+            old.ask_to_end(signal.SIGINT)  # which a web process understands: another one serves already
+            old.stop(END_SECONDS)
+            self._leaving.clear()
+        logger.info("reloaded", parts=len(self.running))
+        return True
+
+    def stop(self, drain: float = 0) -> None:
+        """End all parts at the same time; web processes go on for the seconds that they drain."""
+        every = [*self._leaving, *self.running]
+        for one in every:
+            one.ask_to_end()
+        for one in reversed(every):
+            one.stop(END_SECONDS + drain)
+        os.close(self._hears)
+        os.close(self.tells)
+
+    def _wait_for(self, one: Supervisor) -> None:
+        wait_until(lambda: one.pid in self._heard(), one, SERVES_SECONDS)
+
+    def _heard(self) -> set[int]:
+        with contextlib.suppress(BlockingIOError):
+            self._serving.update(map(int, os.read(self._hears, 65_536).split()))
+        return self._serving
+
 
 WORKERS = 2
 FIRST_FD = 3  # sd_listen_fds(3)
@@ -114,10 +271,10 @@ def run(plan: LaunchPlan, say: Say) -> None:
         engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             check_code()
-        made = tables.prepare()
-        for finding in tables.problems():
+        made = site_setup.prepare()
+        for finding in site_setup.problems():
             say(f"Warning: {finding.text} {finding.todo}")
-        for finding in tables.no_admin() if not wants_demo() else ():
+        for finding in site_setup.no_admin() if not wants_demo() else ():
             say(f"{finding.text} {finding.todo}")
         if engine is not None:
             # Not before there is a table: a folder with this file is one that was in use.
@@ -171,7 +328,7 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
 
 def wants_demo() -> bool:
     """Tell whether a table of our own is for the demo, if it is empty."""
-    return environment.value("DEALSITE_DEMO") and not settings.HTTPS
+    return settings.DEALSITE_DEMO and not settings.HTTPS
 
 
 def open_standard_streams() -> None:
@@ -219,8 +376,8 @@ def started(
             environ["DEALSITE_DEBUG"] = "yes"
             address = f"{plan.host}:{plan.port}"
             children.start(part("web server", [*DEALSITE, "runserver", address], environ))
-            for sheet in assets.SHEETS:
-                command, node_environ = assets.css_command(sheet, watch=True)
+            for sheet in packages.SHEETS:
+                command, node_environ = packages.css_command(sheet, watch=True)
                 environ_of_node = {**environ, "PATH": node_environ["PATH"]}
                 children.start(part(f"CSS compiler ({sheet})", command, environ_of_node, is_needed=False))
         else:

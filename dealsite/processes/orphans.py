@@ -3,19 +3,59 @@
 Each part is killed when its parent ends, and its group when it ends itself. What is left are processes that made a
 group or session of their own: of those that belong to this run, this process becomes the parent; those of an
 earlier run are known by a variable of their environment. docs/decisions/0026-process-tree.md says why.
+
+Small files that several processes of this machine use: locked as places, or written whole for others to read.
 """
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import signal
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 import structlog
+
+
+def first_free(folder: Path, names: Iterable[object]) -> IO[str] | None:
+    """Return the first file of some that nobody holds, locked as a place for what may run; None if all are held.
+
+    A child process that inherits it keeps it locked as long as it lives.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in names:
+        slot = (folder / str(name)).open("a")
+        try:
+            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            slot.close()
+        else:
+            return slot
+    return None
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a private file that is there whole or as it was; nothing where its folder is not there."""
+    try:
+        handle, made = tempfile.mkstemp(dir=file.parent, prefix=".making-")
+    except FileNotFoundError:
+        return  # deleted: it is made anew with what it should hold
+    try:
+        with os.fdopen(handle, "wb") as open_file:
+            open_file.write(content)
+        Path(made).replace(file)
+    except FileNotFoundError:
+        return
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
+
 
 MARK = "SITE_LAUNCHED_BY"
 ENDING_SECONDS = 5.0  # until a killed process is gone

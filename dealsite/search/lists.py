@@ -16,10 +16,10 @@ from tantivy import FieldType, Order, Query, Searcher
 from ulid import ULID
 
 from dealsite.data.catalogue import lists
+from dealsite.data.catalogue.buckets import Page
 from dealsite.data.catalogue.cards import ENDING_SOON
-from dealsite.data.catalogue.cursors import Page
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.entries import Entry
+from dealsite.data.catalogue.drafts import Entry
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import BadCursor, Unavailable
 from dealsite.search import reader
@@ -38,7 +38,7 @@ from dealsite.search.documents import (
 )
 from dealsite.search.finding import MOST_PAGES, PAGE_SIZE, SearchPage, find, wider_ways
 from dealsite.search.question import MOST_CHARACTERS, How, Question, both, query_of
-from dealsite.text.digits import number_in
+from dealsite.text.spreadsheets import number_in
 
 LACKS = {  # what a list of deals can be narrowed down by
     PICTURE: gettext_lazy("Without a picture"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
-from dealsite.search import files, folder
+from dealsite.search import reader
 from dealsite.search.documents import (
     CHECKPOINT,
     StoredDocument,
@@ -72,7 +72,7 @@ class Writer:
 
     def check(self) -> None:
         """Raise Broken where files of the generation were deleted or damaged."""
-        files.check(self.generation, self._whole)
+        reader.check_files(self.generation, self._whole)
 
     def close(self) -> None:
         """Let go of the folder; what is not committed is lost."""
@@ -101,12 +101,12 @@ class SearchIndex:
     portion = 5_000
 
     def __init__(self, root: Path | None = None) -> None:
-        self.folder = root or folder.root()
+        self.folder = root or reader.index_root()
         self._writer: Writer | None = None
         self._built: Path | None = None
 
     def checkpoint(self) -> Checkpoint | None:
-        generation = folder.current(self.folder)
+        generation = reader.current_generation(self.folder)
         known = checkpoint_in(generation) if generation else None
         try:
             return Checkpoint.from_json(known) if known else None
@@ -114,26 +114,26 @@ class SearchIndex:
             return None
 
     def open(self) -> Checkpoint | None:
-        generation = folder.current(self.folder)
+        generation = reader.current_generation(self.folder)
         if generation is None:
             return None
         try:
-            files.check(generation, {})
+            reader.check_files(generation, {})
             checkpoint = self.checkpoint()
             if checkpoint is not None:
                 with unreadable_if_it_fails():
                     self._writer = Writer(generation)
-        except (files.Broken, Unreadable) as error:
+        except (reader.Broken, Unreadable) as error:
             raise Damaged(str(error)) from error
         return checkpoint
 
     def check(self) -> None:
         writer = self._opened()
         try:
-            if folder.current(self.folder) != writer.generation:
-                raise files.Broken(f"{writer.generation} is no longer in use.")
+            if reader.current_generation(self.folder) != writer.generation:
+                raise reader.Broken(f"{writer.generation} is no longer in use.")
             writer.check()
-        except files.Broken as error:
+        except reader.Broken as error:
             raise Damaged(str(error)) from error
 
     def apply(self, changes: Sequence[ItemChange]) -> None:
@@ -153,10 +153,10 @@ class SearchIndex:
             writer.close()
 
     def build(self, items: Iterable[Item], start: Checkpoint) -> list[tuple[Key, str]]:
-        for left_behind in folder.unused(self.folder):
+        for left_behind in reader.unused_generations(self.folder):
             shutil.rmtree(left_behind, ignore_errors=True)
         lacking: list[tuple[Key, str]] = []
-        self._built = folder.new_generation(self.folder)
+        self._built = reader.new_generation(self.folder)
         writer = Writer(self._built)
         likes: dict[str, int] = {}  # of deals that are still to come
         try:
@@ -183,11 +183,11 @@ class SearchIndex:
     def swap(self) -> None:
         try:
             if self._built is None:
-                raise files.Broken("There is no new index.")
-            files.check(self._built, {})
-        except files.Broken as error:
+                raise reader.Broken("There is no new index.")
+            reader.check_files(self._built, {})
+        except reader.Broken as error:
             raise Damaged(str(error)) from error
-        folder.use(self._built)
+        reader.use_generation(self._built)
         self._built = None
 
     def _opened(self) -> Writer:

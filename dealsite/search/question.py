@@ -12,20 +12,26 @@ from tantivy import FieldType, Occur, Query, Searcher
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.names import normalise
-from dealsite.search.documents import DEAL, DRAFT, NEVER, SCHEMA, SECOND_BITS, UNPRICED, milliseconds
-from dealsite.search.words import (
+from dealsite.search.documents import (
     COMPOUND,
+    DEAL,
+    DRAFT,
     LETTERS_FOR_A_TYPO,
+    MOST_CHARACTERS as MOST_CHARACTERS,
+    NEVER,
     RUN,
+    SCHEMA,
+    SECOND_BITS,
     STOP_WORDS,
+    UNPRICED,
     WORD,
     fold,
+    milliseconds,
     pairs,
     pieces,
     stem,
     words_of,
 )
-from dealsite.search.words import MOST_CHARACTERS as MOST_CHARACTERS
 
 MOST_WORDS = 12
 BOOSTS = {"title": 3.0, "brand": 2.0, "description": 1.0}

@@ -1,16 +1,151 @@
-"""Reading the index: each process keeps it open, and looks before each search whether there is a newer commit."""
+"""Reading the index: each process keeps it open, and looks before each search whether there is a newer commit.
+
+Whether an index's files are whole: those that its meta.json names are there, each with the checksum that it carries.
+
+A segment's file never changes. At its end are a footer of JSON with the CRC32 of what stands before it, the
+footer's length and a magic number (tantivy's `footer.rs`); tantivy reads them, but not the checksum.
+
+The index's folder: one generation of files is in use, and a file names which.
+
+A rebuild fills a new generation beside it, and takes its place by replacing that one small file: whoever
+searches meanwhile sees the old one whole, then the new one whole.
+"""
 
 import contextlib
+import re
+import secrets
+import shutil
+import struct
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import structlog
 import tantivy
+from django.conf import settings
 
-from dealsite.search import folder
-from dealsite.search.documents import open_index
-from dealsite.stream.panics import is_panic
+from dealsite.search.documents import FORMAT, open_index
+from dealsite.stream.consumer_status import is_panic
+
+META = "meta.json"
+PARTS = ("idx", "pos", "term", "store", "fast", "fieldnorm")
+MAGIC = 1337
+TRIES = 3  # if segments are merged while they are looked at
+
+
+class Broken(ValueError):
+    """A file of the index is missing or damaged."""
+
+
+def check_files(generation: Path, whole: dict[str, tuple[int, int]]) -> None:
+    """Raise Broken unless a generation is whole; `whole` (name -> size, time of change) keeps what was read."""
+    for tried in range(TRIES):
+        meta = _read(generation / META)
+        try:
+            names = _named(meta)
+            found = {name: _look(generation / name, whole.get(name)) for name in names}
+        except (OSError, ValueError, LookupError, TypeError, struct.error) as error:
+            if tried + 1 < TRIES and _read(generation / META) != meta:
+                continue
+            raise Broken(f"{generation.name}: {error}") from error
+        whole.clear()
+        whole.update(found)
+        return
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise Broken(str(error)) from error
+
+
+def _named(meta: bytes) -> list[str]:
+    """Return the names of the files that a meta.json needs."""
+    names = []
+    for segment in orjson.loads(meta)["segments"]:
+        stem = segment["segment_id"].replace("-", "")
+        names += [f"{stem}.{part}" for part in PARTS]
+        if segment.get("deletes"):
+            names.append(f"{stem}.{segment['deletes']['opstamp']}.del")
+    return names
+
+
+def _look(file: Path, known: tuple[int, int] | None) -> tuple[int, int]:
+    """Return a file's size and time of change, its checksum compared if they are not as they were."""
+    found = file.stat()
+    seen = (found.st_size, found.st_mtime_ns)
+    if seen != known:
+        content = file.read_bytes()
+        length, magic = struct.unpack("<II", content[-8:])
+        if magic != MAGIC or length > len(content) - 8:
+            raise Broken(f"{file.name} is damaged.")
+        footer = orjson.loads(content[-8 - length : -8])
+        if zlib.crc32(memoryview(content)[: -8 - length]) != footer["crc"]:
+            raise Broken(f"{file.name} is damaged.")
+    return seen
+
+
+CURRENT = "current"
+GENERATION = re.compile(rf"{FORMAT}-[0-9a-f]+")
+
+
+def index_root() -> Path:
+    """Return the folder of all generations."""
+    return Path(settings.SEARCH_ROOT)
+
+
+def current_generation(folder: Path) -> Path | None:
+    """Return the generation in use; None where there is none, or one of another format."""
+    try:
+        name = (folder / CURRENT).read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return folder / name if GENERATION.fullmatch(name) and (folder / name).is_dir() else None
+
+
+def new_generation(folder: Path) -> Path:
+    """Make the folder of the next generation, which is not in use yet."""
+    # A name that none had before: whoever still writes to a deleted one, or reads it, must not meet the new one.
+    made = folder / f"{FORMAT}-{secrets.token_hex(8)}"
+    made.mkdir(mode=0o700, parents=True)
+    return made
+
+
+def use_generation(generation: Path) -> None:
+    """Let a generation be the one in use, and remove the others: who reads them has their files open."""
+    folder = generation.parent
+    temporary = folder / f"{CURRENT}.new"
+    temporary.write_text(generation.name, "ascii")
+    temporary.replace(folder / CURRENT)
+    for other in _generations(folder):
+        if other.name != generation.name:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def unused_generations(folder: Path) -> list[Path]:
+    """Return the generations that are not in use: one that is being made, or what was left of it."""
+    used = current_generation(folder)
+    return [path for path in _generations(folder) if path != used]
+
+
+def index_stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes with every commit and with every new generation; empty where there is no index."""
+    with contextlib.suppress(OSError):
+        generation = current_generation(folder)
+        if generation is not None:
+            named, written = (folder / CURRENT).stat(), (generation / "meta.json").stat()
+            return (named.st_ino, named.st_mtime_ns, written.st_ino, written.st_mtime_ns, written.st_size)
+    return ()
+
+
+def _generations(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [path for path in folder.iterdir() if re.fullmatch(r"\d+-[0-9a-f]+", path.name)]
+
 
 logger = structlog.get_logger(__name__)
 _lock = threading.Lock()
@@ -36,8 +171,8 @@ def unreadable_if_it_fails() -> Iterator[None]:
 
 def searcher() -> tantivy.Searcher | None:
     """Return the newest commit to search in; None where there is no index, or none that can be read."""
-    root = folder.root()
-    stamp = folder.stamp(root)
+    root = index_root()
+    stamp = index_stamp(root)
     if not stamp:
         return None
     with _lock:
@@ -55,7 +190,7 @@ def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
     known = _open.get(root)
     if known and known[0] == stamp:
         return known[2]
-    generation = folder.current(root)
+    generation = current_generation(root)
     try:
         if generation is None:
             return None

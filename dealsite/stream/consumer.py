@@ -1,23 +1,131 @@
-"""Feeds a projection from the table's stream: from its checkpoint, in order for each item, at least once."""
+"""Feeds a projection from the table's stream: from its checkpoint, in order for each item, at least once.
+
+What went wrong with a consumer, turn after turn, and what its next turn does about it.
+"""
 
 import shutil
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
 
 from dealsite.data.table.configuration import configuration
 from dealsite.data.table.errors import DataError
-from dealsite.metrics import chart, counting
-from dealsite.stream import leases, rebuilding, skipped, status
-from dealsite.stream.leases import Lease
-from dealsite.stream.panics import is_panic
+from dealsite.home import COMMAND
+from dealsite.stream import consumer_status, rebuilding
+from dealsite.stream.consumer_status import ConsumerStatus, SkippedRecord, is_panic
 from dealsite.stream.projection import FINISHED, Checkpoint, Damaged, Projection
+from dealsite.stream.rebuilding import Busy, Lease, LeaseLost
 from dealsite.stream.records import Expired, ItemChange, Lost, Shard, Stream, in_order
-from dealsite.stream.status import ConsumerStatus
-from dealsite.stream.troubles import Poison, Troubles
+from dealsite.web import counting
+
+AWAY_SECONDS = 1.0  # between two tries while the table does not answer
+FIRST_SECONDS, MOST_SECONDS = 0.25, 30.0  # after a failure; each further one waits twice as long
+WORKED_SECONDS = 60.0  # without a failure, and waiting begins anew
+TRIES = 3  # of a record alone, before it is skipped
+ANEW_AFTER = 5  # failures in a row that nothing else explains: then the projection is built anew, once
+
+logger = structlog.get_logger(__name__)
+
+
+class Poison(Exception):
+    """A change failed although it was applied alone, and what it was applied to works."""
+
+    def __init__(self, change: ItemChange, cause: BaseException) -> None:
+        super().__init__(f"{change.key[0]} {change.key[1]}: {cause!r}")
+        self.change, self.cause = change, cause
+
+
+@dataclass
+class Troubles:
+    """What is known of a projection's failures, from turn to turn.
+
+    `anew`: it is to be built before it is fed. `careful`: its records are to be applied one at a time, as one of
+    them may be at fault. `skips`: the sequences of records that were tried often enough.
+    """
+
+    projection: Projection
+    anew: bool = False
+    careful: bool = False
+    skips: set[str] = field(default_factory=set)
+    is_damaged: bool = False
+    failures: int = 0
+    _last: float = float("-inf")  # when the wait after the last failure was over
+    _tries: dict[str, int] = field(default_factory=dict)
+
+    def note(self, error: BaseException, *, now: datetime, ticks: float) -> float:
+        """Write what ended a turn to the log, and return for how many seconds to wait before the next one."""
+        name = self.projection.name
+        if isinstance(error, (DataError, Busy)):
+            logger.warning("consumer_waits", projection=name, reason=str(error))
+            return AWAY_SECONDS
+        if isinstance(error, LeaseLost):
+            logger.warning("consumer_begins_anew", projection=name, reason=str(error))
+            return 0.0
+        if isinstance(error, Poison):
+            self._note_poison(error, now)
+        elif isinstance(error, Lost):
+            self.anew = True
+            logger.warning("projection_behind", projection=name, reason=str(error))
+        elif isinstance(error, Damaged):
+            self.anew = self.is_damaged = True
+            logger.error("projection_damaged", projection=name, reason=str(error))
+        elif isinstance(error, OSError):  # the disk is full, or the folder is not ours
+            logger.warning("consumer_waits", projection=name, reason=str(error))
+        else:
+            self.careful = True
+            logger.error("consumer_failed", projection=name, exc_info=error)
+        return self._pause(ticks)
+
+    def built(self) -> None:
+        """What was lost or damaged is there again, so that the next damage is another one."""
+        if self.is_damaged:
+            self.failures = 0
+        self.anew = self.is_damaged = False
+
+    def worked(self) -> None:
+        """All that was read is applied and committed: what was skipped is behind, and nothing is suspected any more."""
+        if self.careful:
+            self.careful, self.failures = False, 0
+            self.skips.clear()
+            self._tries.clear()
+
+    def _pause(self, ticks: float) -> float:
+        if ticks - self._last >= WORKED_SECONDS:
+            self.failures = 0
+        self.failures += 1
+        if self.failures == ANEW_AFTER:
+            self.anew = True
+        pause = min(FIRST_SECONDS * 2 ** (min(self.failures, 20) - 1), MOST_SECONDS)
+        self._last = ticks + pause
+        return float(pause)
+
+    def _note_poison(self, error: Poison, now: datetime) -> None:
+        change = error.change
+        tried = self._tries[change.sequence] = self._tries.get(change.sequence, 0) + 1
+        if tried < TRIES:
+            logger.warning("record_fails", projection=self.projection.name, reason=str(error), tries=tried)
+            return
+        noted = SkippedRecord(change.key, change.sequence, repr(error.cause), now)
+        try:
+            consumer_status.skip(self.projection.folder, [noted])
+        except OSError as trouble:  # what cannot be noted must not be lost
+            logger.warning("consumer_waits", projection=self.projection.name, reason=str(trouble))
+            return
+        self.skips.add(change.sequence)
+        self.failures = 0
+        logger.error(
+            "record_skipped",
+            projection=self.projection.name,
+            key=" ".join(change.key),
+            sequence=change.sequence,
+            reason=repr(error.cause),
+            repair=f"{COMMAND} rebuild {self.projection.name}, or save the item again",
+        )
+
 
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
 AMAZON_IDLE_SECONDS = 1.0  # where each look costs, and a third reader of a shard may be throttled
@@ -26,8 +134,6 @@ CHECK_SECONDS = 1.0  # between two looks whether its files are still there
 SHARDS_SECONDS = 10.0  # between two looks for new shards
 ROOM = 20_000_000  # bytes; with less on the disk, no failure is a record's own
 KEEP_EVERY = timedelta(minutes=10)  # an idle consumer, too, says now and then that it has seen everything
-
-logger = structlog.get_logger(__name__)
 
 
 class Consumer:
@@ -50,7 +156,7 @@ class Consumer:
         self.checkpoint = self.committed = checkpoint
         self._clock, self._ticks = clock, ticks
         self._troubles, self._lease = troubles or Troubles(projection), lease
-        self._skipped = {record.key for record in skipped.listed(projection.folder)}
+        self._skipped = {record.key for record in consumer_status.skipped_records(projection.folder)}
         self._shards: list[Shard] = []
         self._looked_at = float("-inf")
         self._iterators: dict[str, str] = {}
@@ -100,7 +206,7 @@ class Consumer:
             self._upto.append(began)
         if changes:
             self._apply(changes)
-            counting.add(chart.STREAM_RECORDS, self.projection.name, by=len(changes))
+            counting.add(counting.STREAM_RECORDS, self.projection.name, by=len(changes))
             if not self._uncommitted:
                 self._waiting_since = self._ticks()
             self._uncommitted += len(changes)
@@ -124,7 +230,7 @@ class Consumer:
             self.projection.apply(changes)
         taken = {change.key for change in changes if change.sequence not in self._troubles.skips}
         for key in taken & self._skipped:
-            skipped.forget(self.projection.folder, key=key)
+            consumer_status.forget_skipped(self.projection.folder, key=key)
             self._skipped.discard(key)
 
     def commit_is_possible(self) -> None:
@@ -179,7 +285,7 @@ def consume(
     while not stop.is_set():
         pause = TURN_SECONDS
         try:
-            with leases.locked(projection.folder, leases.OPEN, wait=False) as lease:
+            with rebuilding.locked(projection.folder, rebuilding.OPEN, wait=False) as lease:
                 if lease:
                     _take_turn(projection, lease, stop, clock, troubles)
         except MemoryError:
@@ -203,7 +309,7 @@ def _take_turn(
     try:
         consumer = opened(projection, Stream.of_table(), clock=clock, troubles=troubles, lease=lease)
         checked = float("-inf")
-        while not stop.is_set() and not leases.is_locked(projection.folder, leases.WAITING):
+        while not stop.is_set() and not rebuilding.is_locked(projection.folder, rebuilding.WAITING):
             if time.monotonic() - checked >= CHECK_SECONDS:
                 lease.check()
                 projection.check()
@@ -222,18 +328,13 @@ def _take_turn(
 
 
 def _note_status(
-    projection: Projection,
-    now: datetime,
-    state: str,
-    *,
-    read_at: datetime | None = None,
-    reason: str = "",
+    projection: Projection, now: datetime, state: str, *, read_at: datetime | None = None, reason: str = ""
 ) -> None:
     """Note how the consumer is doing, for the site's operator; a consumer that fails keeps its last `read_at`."""
-    before = status.status(projection.folder) if state == "failing" else None
+    before = consumer_status.status(projection.folder) if state == "failing" else None
     try:
         read_at = before.read_at if before else read_at
-        status.note(projection.folder, ConsumerStatus(now, state, read_at, reason))
+        consumer_status.note_status(projection.folder, ConsumerStatus(now, state, read_at, reason))
     except OSError as error:
         logger.warning("status_not_noted", projection=projection.name, reason=str(error))
 
@@ -256,10 +357,7 @@ def opened(
         projection.close()
         logger.info("projection_build", projection=projection.name, first=checkpoint is None)
         rebuilding.build_first(
-            projection,
-            stream,
-            now=clock(),
-            on_page=lambda: _note_status(projection, clock(), "building"),
+            projection, stream, now=clock(), on_page=lambda: _note_status(projection, clock(), "building")
         )
         checkpoint = projection.open()
         if checkpoint is None:

@@ -14,11 +14,10 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
 
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.entities import commerce, payments
+from dealsite.data.entities import commerce
 from dealsite.data.table.ids import iso
 
 register = template.Library()
@@ -60,12 +59,12 @@ ORDERS = {
     commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
 }
 PAYMENTS = {
-    payments.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),
-    payments.PENDING: (gettext_lazy("Being charged"), "ending"),
-    payments.PROCESSED: (gettext_lazy("Paid"), "live"),
-    payments.FAILED: (gettext_lazy("Failed"), "failed"),
-    payments.CANCELLED: (gettext_lazy("Cancelled"), ""),
-    payments.REFUNDED: (gettext_lazy("Refunded"), ""),
+    commerce.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),
+    commerce.PENDING: (gettext_lazy("Being charged"), "ending"),
+    commerce.PROCESSED: (gettext_lazy("Paid"), "live"),
+    commerce.FAILED: (gettext_lazy("Failed"), "failed"),
+    commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
+    commerce.REFUNDED: (gettext_lazy("Refunded"), ""),
 }
 
 

@@ -2,13 +2,22 @@
 
 The audit log, notes of orders and payments and errors of jobs are the same for all their readers, and outlive the
 language of who caused them. What people typed there is shown as it is.
+
+Texts that may be translated only when they are shown.
 """
 
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from django.utils.translation import gettext
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+Text: TypeAlias = "str | _StrPromise"
+
 
 WORDS = tuple(
     line

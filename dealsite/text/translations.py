@@ -11,7 +11,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-from dealsite.ask import ready
+from dealsite.ask import runs
 from dealsite.home import ROOT
 from dealsite.text import stored_words
 
@@ -58,7 +58,7 @@ def found() -> Catalog:
         name = path.relative_to(ROOT).as_posix()
         for _, message, comments, context in _texts_in(path):
             catalogue.add(message, locations=[(name, 1)], auto_comments=comments, context=context)
-    for question in ready.questions().values():
+    for question in runs.ready_questions().values():
         for text in (question.title, question.about):
             catalogue.add(text, locations=[("dealsite/ask/ready", 1)])
     for text in stored_words.WORDS:

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-from dealsite.processes.shared_files import write_whole
+from dealsite.processes.orphans import write_whole
 
 MANIFEST = "staticfiles.json"
 LISTS = "builds"

@@ -18,9 +18,9 @@ from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.table.errors import DataError
 from dealsite.middleware import Middleware
+from dealsite.web.counting import CLOSED as CLOSED_SITE
 from dealsite.web.page_cache import is_from_this_site
 from dealsite.web.pages import CLOSED
-from dealsite.web.request_log import CLOSED as CLOSED_SITE
 
 RETRY_SECONDS = "120"
 READS = ("GET", "HEAD", "OPTIONS")

@@ -1,21 +1,28 @@
 """What the page of a deal shows, to shoppers and to the editors who look at it before they do, with its price chart.
 
 The chart draws the prices that a deal has had as a line of steps, and says the same in words and as rows of a table.
+
+Who went to the shop of a deal, as far as one may know: no robots, and nobody by name.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from crawlerdetect import CrawlerDetect
+from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from dealsite.accounts.requests import client_address, network_of
+from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.cards import LOOKED_BACK, OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.prices import Price, of_seller
+from dealsite.data.catalogue.deals import Price, of_seller
 from dealsite.data.entities.deals import HERE
 from dealsite.templatetags.design import money, time_left
 from dealsite.text import markdown
@@ -119,3 +126,20 @@ def _words(prices: Sequence[Price], lowest: Decimal, highest: Decimal) -> str:
 
 def _day(when: datetime) -> str:
     return date_format(timezone.localtime(when))
+
+
+AGENT_CHARACTERS = 256  # longer ones take the patterns of robots too long
+
+_robots = CrawlerDetect()
+
+
+def note_click(request: HttpRequest, deal_id: str, *, now: datetime) -> None:
+    """Note that whoever asks went to the shop of a deal, unless it is a robot, or a browser that looks ahead."""
+    agent = request.headers.get("User-Agent", "")[:AGENT_CHARACTERS]
+    looks_ahead = "prefetch" in request.headers.get("Sec-Purpose", "")
+    if request.method != "GET" or looks_ahead or not agent or _robots.isCrawler(agent):
+        return
+    day = now.astimezone(UTC).date()
+    visitor = f"{day} {deal_id} {network_of(client_address(request))} {agent}"
+    hashed = salted_hmac("dealsite.clicks", visitor, algorithm="sha256").digest()[:2].hex()
+    activity.note(deal_id, day, {hashed})

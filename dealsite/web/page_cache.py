@@ -28,14 +28,14 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.vary import vary_on_cookie
 
-from dealsite.accounts import cookies, locales
+from dealsite.accounts import locales, requests
 from dealsite.accounts.requests import SiteRequest
 from dealsite.accounts.security_log import note
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table.errors import Unavailable
-from dealsite.metrics import chart, counting
-from dealsite.web.request_log import route_of
+from dealsite.web import counting
+from dealsite.web.counting import route_of
 
 MAX_ADDRESS = 500  # characters; a longer address is not worth keeping
 MAX_BYTES = 32_000_000  # in one process
@@ -142,19 +142,19 @@ def for_visitors(view: View) -> View:
         key, is_personal, now = _key_of(name, request), _is_personal(request), clock()
         kept = None if is_personal else _pages.get(key)
         if kept is not None and now < kept.made_at + fresh:
-            counting.add(chart.PAGE_CACHE, "kept")
+            counting.add(counting.PAGE_CACHE, "kept")
             return _copy(kept.answer)
         try:
             response = view(request, *args, **kwargs)
         except Unavailable as error:
             plain = key._replace(has_cart=False)
-            kept = _pages.get(plain) or _pages.get(plain._replace(look=cookies.LOOKS[0]))
+            kept = _pages.get(plain) or _pages.get(plain._replace(look=requests.LOOKS[0]))
             if kept is None or clock() >= kept.good_until:
                 raise
             logger.warning("page_from_memory", page=route_of(request), reason=repr(error.__cause__ or error))
-            counting.add(chart.PAGE_CACHE, "stale")
+            counting.add(counting.PAGE_CACHE, "stale")
             return _stale(request, kept)
-        counting.add(chart.PAGE_CACHE, "personal" if is_personal else "made")
+        counting.add(counting.PAGE_CACHE, "personal" if is_personal else "made")
         if (fresh or stale) and not is_personal and _is_shareable(request, response):
             ends_in: float = getattr(response, "ends_in", stale)
             _pages.put(key, KeptPage(_copy(response), now, now + min(stale, ends_in)))
@@ -180,7 +180,7 @@ def forget() -> None:
 def _key_of(view: str, request: SiteRequest) -> PageKey:
     path, _, query = request.get_full_path().partition("?")
     host = split_domain_port(request.get_host())[0]
-    has_cart, look = bool(cookies.cart(request)), cookies.look(request)
+    has_cart, look = bool(requests.cart(request)), requests.look(request)
     return PageKey(view, request.scheme or "", host, path, query, bool(request.htmx), has_cart, look)
 
 

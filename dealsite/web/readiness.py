@@ -4,19 +4,25 @@
 
 A check asks the table and every index, writes an item of its own, and looks at the disks, the worker and the
 projections. Its answer counts for a second; a table that does not answer in time is an answer, too.
+
+What this machine says of itself: space on its disks, the projections it feeds, parts that were started again.
 """
 
 import hmac
+import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import isfinite
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import orjson
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -27,12 +33,72 @@ from django.views.decorators.http import require_safe
 from dealsite.accounts.requests import asks_from_here, forwarded_for
 from dealsite.data import table
 from dealsite.data.catalogue import categories
-from dealsite.data.jobs import heartbeats
+from dealsite.data.jobs import processes
 from dealsite.data.table import errors, schema
 from dealsite.data.table.parallel import together
 from dealsite.home import COMMAND
-from dealsite.web import node
+from dealsite.stream import consumer_status
 from dealsite.web.pages import CLOSED, feed, open_while
+
+PARTS = "parts.json"  # in the data folder: {"engine": {"restarts": 2, "ended": "SIGKILL"}, ...}
+MEGABYTE = 1_000_000
+LARGEST_SHARE = 10  # of a disk: a small one (of uploads, in memory) may have less free than the setting says
+STATUS_LASTS = timedelta(seconds=30)  # a consumer notes one each second or two
+
+
+def disks_now() -> dict[str, dict[str, Any]]:
+    """Return what is free where the site writes: the data folder, and the folder of uploads if its disk is another.
+
+    `too_little` is below DEALSITE_FREE_DISK_MB, `little` below three times that. Raises OSError.
+    """
+    folders = {
+        "data": Path(settings.VAR),
+        "uploads": Path(settings.FILE_UPLOAD_TEMP_DIR or tempfile.gettempdir()),
+    }
+    if folders["data"].stat().st_dev == folders["uploads"].stat().st_dev:
+        del folders["uploads"]
+    return {name: _space(folder) for name, folder in folders.items()}
+
+
+def _space(folder: Path) -> dict[str, Any]:
+    found = os.statvfs(folder)
+    free, size = found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
+    least = min(settings.DEALSITE_FREE_DISK_MB * MEGABYTE, size // LARGEST_SHARE)
+    return {
+        "free_bytes": free,
+        "free_share": round(free / max(size, 1), 3),
+        "little": free < 3 * least,
+        "too_little": free < least,
+    }
+
+
+def projections_now(now: datetime) -> dict[str, dict[str, Any]]:
+    """Return of each projection of this machine what its consumer does, and how far it is behind.
+
+    `state` is following, building or failing, or none where no consumer runs; `lag_seconds` is None if not known;
+    `skipped` are the stream's records that it could not take.
+    """
+    return {name: _projection(Path(settings.VAR) / name, now) for name in settings.DEALSITE_PROJECTIONS}
+
+
+def _projection(folder: Path, now: datetime) -> dict[str, Any]:
+    noted, lag = consumer_status.status(folder), consumer_status.lag(folder, now=now)
+    is_new = noted is not None and abs(now - noted.at) < STATUS_LASTS
+    return {
+        "state": noted.state if noted and is_new else "none",
+        "lag_seconds": None if lag is None else round(lag, 1),
+        "skipped": len(consumer_status.skipped_records(folder)),
+    }
+
+
+def parts_now() -> dict[str, dict[str, Any]]:
+    """Return of each part how often the launcher started it again, and how it ended last; {} without a launcher."""
+    try:
+        found = orjson.loads((Path(settings.VAR) / PARTS).read_bytes())
+        return {name: {"restarts": one["restarts"], "ended": one["ended"]} for name, one in found.items()}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return {}
+
 
 RETRY_SECONDS = "5"
 KEPT_SECONDS = 1.0  # for which an answer counts
@@ -147,16 +213,16 @@ class Readiness:
     def _checked(self) -> State:
         now = self._clock()
         reason, worker, unknown = self._ask(now)
-        projections = node.projections(now)
+        projections = projections_now(now)
         degraded = {
             "write": reason == "" and self._written_at < self._tried_at,
             "jobs": unknown is not None and (now - unknown).total_seconds() < UNKNOWN_SECONDS,
-            "worker": reason == "" and heartbeats.is_missing(worker, now=now),
+            "worker": reason == "" and processes.heartbeat_is_missing(worker, now=now),
             **{name: is_behind(one) for name, one in projections.items()},
             "skipped": any(one["skipped"] for one in projections.values()),
         }
         try:
-            disks = node.disks()
+            disks = disks_now()
         except OSError:
             disks, reason = {}, reason or "disk"
         if any(disk["too_little"] for disk in disks.values()):
@@ -168,7 +234,7 @@ class Readiness:
             "worker_seconds_ago": worker and round((now - worker).total_seconds(), 1),
             "projections": projections,
             "disks": disks,
-            "parts": node.parts(),
+            "parts": parts_now(),
         }
         return State(reason, tuple(name for name, is_so in degraded.items() if is_so), details)
 
@@ -179,7 +245,7 @@ class Readiness:
                 schema.answer()
                 self._is_set_up = self._is_set_up or not categories.missing()
                 worker, unknown = together(
-                    lambda: heartbeats.last("worker"), lambda: heartbeats.last("unknown")
+                    lambda: processes.last_heartbeat("worker"), lambda: processes.last_heartbeat("unknown")
                 )
                 self._write(now)
         except errors.Incomplete:
@@ -201,7 +267,7 @@ class Readiness:
             return
         self._tried_at = tried_at
         try:
-            heartbeats.write("web", now=now)
+            processes.write_heartbeat("web", now=now)
             self._written_at = self._ticks()
         except errors.DataError as error:
             logger.debug("readiness_not_written", reason=repr(error))

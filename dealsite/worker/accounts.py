@@ -5,12 +5,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from dealsite.data.catalogue import relations
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import saved_details
+from dealsite.data.commerce import cart_changes, order_record
 from dealsite.data.editing import saved_views
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Handler, Job
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
 from dealsite.data.people import messages, sessions
 from dealsite.data.people.users import REMOVE_USER, RemovalPayload
 
@@ -32,34 +30,34 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
     It runs a second time when the indexes have caught up, and whoever was about to send them a message has done so.
     1 query a page of each + 1 write each.
     """
-    username = from_item(RemovalPayload, job.payload).username
+    username = payload_from_item(RemovalPayload, job.payload).username
     sessions.end_all(username)
     relations.remove_all(username)
     messages.delete_all(username)
-    changing.clear(username)
+    cart_changes.clear(username)
     saved_views.forget(username)
-    if from_item(RemovalCheckpoint, job.checkpoint).looked:
+    if payload_from_item(RemovalCheckpoint, job.checkpoint).looked:
         return None
-    jobs.save_checkpoint(job, to_item(RemovalCheckpoint(looked=True)), now=now)
+    jobs.save_checkpoint(job, payload_to_item(RemovalCheckpoint(looked=True)), now=now)
     return now + SECOND_LOOK
 
 
 def read_all(job: Job, now: datetime) -> datetime | None:
     """Mark many messages read, some hundreds at a time. 1 query for each 100 + 1 update each."""
-    payload = from_item(messages.ReadAllPayload, job.payload)
+    payload = payload_from_item(messages.ReadAllPayload, job.payload)
     read = partial(messages.mark_all_read, payload.username, until=payload.until, limit=BATCH, now=now)
     return now if all(read() == BATCH for _ in range(BATCHES_AT_ONCE)) else None
 
 
 def mute_all(job: Job, now: datetime) -> datetime | None:
     """Mute many watches, or hear them again, some hundreds at a time. 1 query for each 100 + 1 update each."""
-    payload = from_item(relations.MuteAllPayload, job.payload)
+    payload = payload_from_item(relations.MuteAllPayload, job.payload)
     mute = partial(relations.mute_all, payload.username, muted=payload.muted, limit=BATCH)
     return now if all(mute() == BATCH for _ in range(BATCHES_AT_ONCE)) else None
 
 
 HANDLERS: dict[str, Handler] = {
-    saved_details.USE_CARD: saved_details.use_card,
+    order_record.USE_CARD: order_record.use_card,
     REMOVE_USER: remove_user,
     messages.READ_ALL: read_all,
     relations.MUTE_ALL: mute_all,

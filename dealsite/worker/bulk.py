@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
-from dealsite.data.catalogue import entries
-from dealsite.data.catalogue.entries import Entry
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.catalogue import drafts
+from dealsite.data.catalogue.drafts import Entry
+from dealsite.data.editing import bulk
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import (
     Bulk,
@@ -28,10 +28,9 @@ from dealsite.data.editing.bulk import (
     DoneBefore,
 )
 from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
-from dealsite.data.entities.batches import CHANGED, CHUNK, REFUSED
+from dealsite.data.entities.work import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job, payload_from_item, payload_to_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Write
@@ -76,7 +75,7 @@ def change_at_once(
 
     1 to 3 batch gets and 1 transaction for one; for several 1 transaction for each and 1 or 2 more, and 1 update.
     """
-    there = entries.get_many(change.kind, ids)
+    there = drafts.get_entries(change.kind, ids)
     if not there:
         refused = [BulkResult(one, "", REFUSED, reason=NOT_FOUND) for one in ids]
         return _done_before(job_id) or Outcome("", refused=refused)
@@ -86,7 +85,7 @@ def change_at_once(
         asked_at = read_at if seen.version == version else min(asked_at, seen.updated_at - TICK)
     targets = targets_of(change, ids, there)
     payload = BulkPayload(change.kind, change.action, change.value, by, asked_at, len(targets))
-    batch = _ChangeBatch(Job(job_id, BULK_CHANGE, to_item(payload)), now)
+    batch = _ChangeBatch(Job(job_id, BULK_CHANGE, payload_to_item(payload)), now)
     batch.prefetched = change.verb.prefetch(change.value, there.values())
     batch.chunk = Chunk(1, tuple(targets), read_at)
 
@@ -117,7 +116,7 @@ def undo_at_once(one: Bulk, *, undo_id: str, by: str, now: datetime) -> Outcome:
     """
     one.refuse_undo(now)
     payload = one.undo_payload(by=by, now=now)
-    batch = _UndoBatch(Job(undo_id, BULK_UNDO, to_item(payload)), now)
+    batch = _UndoBatch(Job(undo_id, BULK_UNDO, payload_to_item(payload)), now)
     targets = batch.next_targets() or []
     entries = batch.prepare(targets)
 
@@ -136,7 +135,7 @@ def _done_before(job_id: str) -> Outcome | None:
         return None
     if done.undone_by:
         return Outcome("", refused=[BulkResult(job_id, "", REFUSED, reason=UNDONE)])
-    changed, refused = (bulk_progress.rows(job_id, one, limit=AT_ONCE) for one in (CHANGED, REFUSED))
+    changed, refused = (bulk.rows(job_id, one, limit=AT_ONCE) for one in (CHANGED, REFUSED))
     return Outcome(job_id, changed, refused, done.is_over)
 
 
@@ -176,8 +175,8 @@ class _Batch:
         self.job, self.now, self.began = job, now, monotonic()
         self.noted_at = self.began
         self.order, self.change = bulk.of_job(job).order, bulk.of_job(job).change
-        self.number = from_item(BulkCheckpoint, job.checkpoint).chunk
-        self.progress = from_item(bulk.BulkProgress, job.progress)
+        self.number = payload_from_item(BulkCheckpoint, job.checkpoint).chunk
+        self.progress = payload_from_item(bulk.BulkProgress, job.progress)
         self.milliseconds = self.progress.milliseconds or 0
         self.prefetched = Prefetched()
         self.writes: tuple[Write, ...] = ()
@@ -202,11 +201,11 @@ class _Batch:
         try:
             if not self.is_alone:
                 self.job = order()
-                self.progress = from_item(bulk.BulkProgress, self.job.progress)
+                self.progress = payload_from_item(bulk.BulkProgress, self.job.progress)
             # What is noted is kept in the words of the sources; of one alone, why it was left alone is only shown.
             with nullcontext() if self.is_alone else translation.override("en"):
                 refused = self.change_each(targets, entries)
-        except (DoneBefore, bulk_progress.NotOurs):  # a worker or an editor has it
+        except (DoneBefore, bulk.NotOurs):  # a worker or an editor has it
             return _done_before(self.job.id) or Outcome("")
         if self.is_alone:
             before = _done_before(self.job.id) if refused or self.was_done else None
@@ -214,7 +213,7 @@ class _Batch:
         is_over = len(self.changed) + len(refused) == len(targets)
         with suppress(Conflict):  # a worker has gone on with it already
             if is_over:
-                jobs.finish(self.job, progress=to_item(self.progress))
+                jobs.finish(self.job, progress=payload_to_item(self.progress))
             else:
                 jobs.wait_until(self.job, self.moment)
         return Outcome(self.job.id, self.changed, refused, is_over)
@@ -222,11 +221,13 @@ class _Batch:
     def go_on(self) -> datetime | None:
         """Change chunk after chunk until none is left or the turn is over."""
         while (targets := self.next_targets()) is not None:
-            done = bulk_progress.outcomes(self.job.id, [target.id for target in targets])
+            done = bulk.outcomes(self.job.id, [target.id for target in targets])
             if left := [target for target in targets if target.id not in done]:
                 self.change_each(left, self.prepare(left))
             self.number += 1
-            self.job = jobs.save_checkpoint(self.job, to_item(self.checkpoint(targets)), now=self.moment)
+            self.job = jobs.save_checkpoint(
+                self.job, payload_to_item(self.checkpoint(targets)), now=self.moment
+            )
             if self.is_over:
                 self._note()
                 return self.moment
@@ -260,7 +261,7 @@ class _Batch:
             self._note_now_and_then()
         if refused and not self.is_alone:
             self.progress = replace(self.progress, refused=self.progress.refused + len(refused))
-            bulk_progress.refuse(self.job, refused, in_all=self.progress.refused)
+            bulk.refuse(self.job, refused, in_all=self.progress.refused)
         return refused
 
     def _change(self, target: BulkTarget, entry: Entry | None) -> BulkResult | None:
@@ -274,10 +275,10 @@ class _Batch:
         self.noted = []
         reason: str | None
         try:
-            reason = bulk_progress.once(
+            reason = bulk.once(
                 self.job.id, target.id, lambda: self.attempt(target, entry), read_again, done=None
             )
-        except (bulk_progress.NotOurs, Unavailable):
+        except (bulk.NotOurs, Unavailable):
             raise
         except (Conflict, Invalid, NotFound) as error:
             reason = str(error)
@@ -297,8 +298,8 @@ class _Batch:
             row = self._result(target, entry, CHANGED, before=before, after=after, stock=stock)
             self.noted = [row]
             if self.is_alone:
-                return bulk_progress.context_alone(self.job, row, self.writes)
-            return bulk_progress.audit_context(self.job, row, changed=self.progress.changed + 1)
+                return bulk.context_alone(self.job, row, self.writes)
+            return bulk.audit_context(self.job, row, changed=self.progress.changed + 1)
 
         return Doing(self.change.value, self.prefetched, note, self.order.by, self.moment)
 
@@ -323,7 +324,7 @@ class _Batch:
     def _note(self) -> None:
         spent = round((monotonic() - self.began) * 1000)
         progress = replace(self.progress, milliseconds=self.milliseconds + spent)
-        jobs.save_progress(self.job, to_item(progress), now=self.moment)
+        jobs.save_progress(self.job, payload_to_item(progress), now=self.moment)
         self.noted_at = monotonic()
 
 
@@ -335,13 +336,13 @@ class _ChangeBatch(_Batch):
     def collect(self) -> bool:
         """Read the list into chunks, from where the last one ends; True when its end is reached."""
         assert self.order.matching is not None  # noqa: S101 - else there is nothing to collect
-        last = bulk_progress.last_chunk(self.job.id)
+        last = bulk.last_chunk(self.job.id)
         while last is None or last.after:
             number, after = (last.number + 1, last.after) if last else (1, "")
             page = lists.page(self.order.matching, after=after, now=self.order.asked_at, size=CHUNK)
             seen = ((card.id, card.title, self.change.verb.value_in(card)) for card in page.cards)
             last = Chunk(number, tuple(BulkTarget(*one) for one in seen), self.moment, page.after or "")
-            bulk_progress.collect(self.job, last)
+            bulk.collect(self.job, last)
             if last.after and self.is_over:
                 self._note()
                 return False
@@ -349,11 +350,11 @@ class _ChangeBatch(_Batch):
         return True
 
     def next_targets(self) -> Sequence[BulkTarget] | None:
-        self.chunk = bulk_progress.chunk(self.job.id, self.number + 1)
+        self.chunk = bulk.chunk(self.job.id, self.number + 1)
         return self.chunk.targets if self.chunk else None
 
     def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
-        there = entries.get_many(self.change.kind, [target.id for target in left])
+        there = drafts.get_entries(self.change.kind, [target.id for target in left])
         self.prefetched = self.change.verb.prefetch(self.change.value, there.values())
         return there
 
@@ -379,11 +380,11 @@ class _UndoBatch(_Batch):
 
     def __init__(self, job: Job, now: datetime) -> None:
         super().__init__(job, now)
-        self.after = from_item(BulkCheckpoint, job.checkpoint).after or ""
+        self.after = payload_from_item(BulkCheckpoint, job.checkpoint).after or ""
         self.rows: dict[str, BulkResult] = {}
 
     def next_targets(self) -> Sequence[BulkTarget] | None:
-        found = bulk_progress.rows(self.order.undoes or "", CHANGED, after=self.after, limit=CHUNK)
+        found = bulk.rows(self.order.undoes or "", CHANGED, after=self.after, limit=CHUNK)
         self.rows = {row.id: row for row in found}
         return [BulkTarget(row.id, row.title) for row in found] or None
 

@@ -27,10 +27,9 @@ from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import DELETE_IMPORT, ImportPayload, ImportProgress
-from dealsite.data.entities.batches import OF_PRICES
+from dealsite.data.entities.work import OF_PRICES
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job, payload_from_item, payload_to_item
 from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout
@@ -75,7 +74,7 @@ def run_import(job: Job, now: datetime) -> None:
 
 def delete_import(job: Job, now: datetime) -> None:
     """Delete the files of an import; harmless if they are gone."""
-    import_id = from_item(ImportPayload, job.payload).import_id
+    import_id = payload_from_item(ImportPayload, job.payload).import_id
     for part in (ROWS, REPORT, REJECTED, CHANGES, OLD_PART):
         storage().delete(file_name(import_id, part))
 
@@ -102,10 +101,10 @@ class _Turn:
     def __init__(self, job: Job, now: datetime) -> None:
         self.job, self.now, self.began = job, now, monotonic()
         self.noted_at = self.began
-        self.payload = from_item(ImportPayload, job.payload)
-        self.checkpoint = from_item(ImportCheckpoint, job.checkpoint)
+        self.payload = payload_from_item(ImportPayload, job.payload)
+        self.checkpoint = payload_from_item(ImportCheckpoint, job.checkpoint)
         self.found = self._own()
-        self.layout = from_item(Layout, self.found.layout)
+        self.layout = payload_from_item(Layout, self.found.layout)
         file = self.found.source_file
         self.read_as = CsvFormat(file.encoding, file.separator)
         self.is_check = job.kind == CHECK_IMPORT
@@ -198,7 +197,7 @@ class _Turn:
         totals = asdict(self.run_.totals)
         kept = {name: totals[name] for name in ("imported", "changed", "there", "brands", "pictures")}
         checkpoint = ImportCheckpoint(line, kept, tuple(self.late), tuple(self.brands))
-        self.job = jobs.save_checkpoint(self.job, to_item(checkpoint), now=self._at())
+        self.job = jobs.save_checkpoint(self.job, payload_to_item(checkpoint), now=self._at())
 
     def _note(self, *, force: bool = False) -> None:
         """Note how many rows are done, now and then; Conflict where an editor has cancelled it."""
@@ -208,7 +207,7 @@ class _Turn:
         totals = self.run_.totals
         about = max(self.found.source_file.rows, totals.rows)
         progress = ImportProgress(totals.rows, about, totals.imported, totals.refused)
-        jobs.save_progress(self.job, to_item(progress), now=self._at())
+        jobs.save_progress(self.job, payload_to_item(progress), now=self._at())
 
     def _at(self) -> datetime:
         return self.now + timedelta(seconds=monotonic() - self.began)

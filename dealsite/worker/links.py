@@ -17,8 +17,7 @@ from django.conf import settings
 from dealsite.data.editing import links
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS, DealLink, LinkPayload, RoundPayload
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Handler, Job
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
 from dealsite.data.table.errors import NotFound
 from dealsite.web import guarded_http
 from dealsite.web.guarded_http import NoAnswer, Reason
@@ -90,14 +89,14 @@ def check_links(job: Job, now: datetime) -> datetime | None:
         raise jobs.Cancelled("The next round has begun.")
     if not settings.DEALSITE_CHECK_LINKS:
         return now + WHILE_OFF
-    from_item(RoundPayload, job.payload)
-    checkpoint = from_item(RoundCheckpoint, job.checkpoint)
+    payload_from_item(RoundPayload, job.payload)
+    checkpoint = payload_from_item(RoundCheckpoint, job.checkpoint)
     after, portion, more = _portion(checkpoint.after, now)
     counts = dict(checkpoint.counts)
     for linked, finding in zip(portion, believed(probe_all(portion)), strict=True):
         _keep(linked, finding, now)
         counts[finding.state] = counts.get(finding.state, 0) + 1
-    jobs.save_checkpoint(job, to_item(RoundCheckpoint(after, counts)), now=now)
+    jobs.save_checkpoint(job, payload_to_item(RoundCheckpoint(after, counts)), now=now)
     return now + BETWEEN if more else None
 
 
@@ -106,7 +105,7 @@ def check_link(job: Job, now: datetime) -> None:
     if not settings.DEALSITE_CHECK_LINKS:
         raise jobs.Cancelled("Links are not checked here: DEALSITE_CHECK_LINKS is off.")
     try:
-        linked = links.get(from_item(LinkPayload, job.payload).deal)
+        linked = links.get(payload_from_item(LinkPayload, job.payload).deal)
     except NotFound:
         raise jobs.Cancelled("The deal is gone.") from None
     (finding,) = probe_all([linked])

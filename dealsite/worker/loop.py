@@ -17,32 +17,30 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from dealsite.data.catalogue import featured_plans, hot
-from dealsite.data.catalogue.brand_renames import rename_brand
-from dealsite.data.catalogue.deal import stock
-from dealsite.data.commerce.payment import charging
-from dealsite.data.commerce.payment.payment_totals import PAYMENT_TOTALS, apply_totals
+from dealsite.data.catalogue import deals, featured_plans, hot
+from dealsite.data.catalogue.brand_merges import rename_brand
+from dealsite.data.commerce import charging
+from dealsite.data.commerce.payment_record import PAYMENT_TOTALS, apply_totals
 from dealsite.data.commerce.payments import REFUND_PAYMENT
-from dealsite.data.editing import links as checked_links
-from dealsite.data.editing import trash
+from dealsite.data.editing import links as checked_links, trash
 from dealsite.data.entities.work import FORMER_EXPORTS, PAUSABLE, SEND_MESSAGE
-from dealsite.data.jobs import heartbeats, jobs, site_switch
+from dealsite.data.jobs import jobs, processes, site_switch
 from dealsite.data.people import users
-from dealsite.data.people.fan_out import send_message
+from dealsite.data.people.announcements import send_message
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.gateways import choice as gateways
 from dealsite.gateways.interface import Gateway
 from dealsite.lake.projection import Lake
-from dealsite.metrics import chart, counting
 from dealsite.pictures import renditions
 from dealsite.processes import heartbeat
-from dealsite.processes.shortage import end_if_out_of_memory, is_shortage
+from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Projection
-from dealsite.web.request_log import due_to
-from dealsite.worker import accounts, alarms, bulk, exports, imports, links, mails, schedule, task_counts
+from dealsite.web import counting
+from dealsite.web.counting import due_to
+from dealsite.worker import accounts, bulk, exports, imports, links, mails, schedule
 
 # Kinds of jobs that earlier releases made.
 GONE = ("my_data", "delete_my_data", "restore_drill", *FORMER_EXPORTS)
@@ -65,7 +63,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     REFUND_PAYMENT: refund,
     **accounts.HANDLERS,
     **mails.HANDLERS,
-    **stock.HANDLERS,
+    **deals.HANDLERS,
     **trash.HANDLERS,
     **featured_plans.HANDLERS,
     **exports.HANDLERS,
@@ -155,12 +153,12 @@ def run(
                 schedule.plan(now=clock())
                 jobs.free_taken_ahead(now=clock())
                 planned_at = clock()
-            if is_over(alarmed_at, alarms.EVERY, now=clock()):
+            if is_over(alarmed_at, schedule.EVERY, now=clock()):
                 alarmed_at = clock()
-                alarms.check(now=clock())
-            if is_over(counted_at, task_counts.EVERY, now=clock()):
+                schedule.check_alarms(now=clock())
+            if is_over(counted_at, schedule.EVERY, now=clock()):
                 counted_at = clock()
-                task_counts.count(now=clock())
+                schedule.count_tasks(now=clock())
             if is_over(ranked_at, hot.EVERY, now=clock()):
                 ranked_at = clock()
                 hot.rank(now=ranked_at)
@@ -253,15 +251,15 @@ def run_next(*, now: datetime) -> bool:
             outcome = "failed" if isinstance(left, JobFailed) else "left"
             logger.info("job_left")  # cancelled, failed, handed over, or no longer ours
         finally:
-            counting.add(chart.JOBS_RUN, job.kind, outcome)
-            counting.took(chart.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
+            counting.add(counting.JOBS_RUN, job.kind, outcome)
+            counting.took(counting.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
     return True
 
 
 def note_unknown(kind: str, *, now: datetime) -> None:
     """Say that a job waits for a worker of a newer build."""
     logger.warning("job_unknown", kind=kind)
-    heartbeats.write("unknown", now=now)
+    processes.write_heartbeat("unknown", now=now)
 
 
 def _handle(job: jobs.Job, now: datetime) -> datetime | None:

@@ -24,10 +24,8 @@ from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
-from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
-from dealsite.data.entities.payments import FAILED, PROCESSED, REFUNDED
-from dealsite.data.jobs.jobs import Cancelled, Handler, Job
-from dealsite.data.jobs.payloads import from_item
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, FAILED, PLACED, PROCESSED, REFUNDED, SHIPPED
+from dealsite.data.jobs.jobs import Cancelled, Handler, Job, payload_from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
 from dealsite.data.table.ids import folded, time_of
@@ -59,7 +57,7 @@ logger = structlog.get_logger(__name__)
 
 def send_notice(job: Job, now: datetime) -> None:
     """Tell a user what happened to their account."""
-    notice = from_item(mails.NoticePayload, job.payload)
+    notice = payload_from_item(mails.NoticePayload, job.payload)
     with spoken(notice.language):
         device = device_name(notice.user_agent)
         text = _render(f"{notice.template}.txt", name=notice.name, device=device, now=time_of(job.id))
@@ -71,7 +69,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
 
     An address that is somebody's by now finds nobody else. 4 gets, or 2 gets + 1 query + 1 batch get.
     """
-    asked = from_item(mails.PasswordResetPayload, job.payload).email
+    asked = payload_from_item(mails.PasswordResetPayload, job.payload).email
     known = users.find(asked)
     if known and (known.suspended_at or (not known.email and users.find(known.pending_email))):
         return
@@ -90,7 +88,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
 
 def send_confirmation(job: Job, now: datetime) -> None:
     """Send a link to a user's pending address; if the address is another user's, tell that one instead. 3 gets."""
-    user = users.find(from_item(mails.ConfirmationPayload, job.payload).username)
+    user = users.find(payload_from_item(mails.ConfirmationPayload, job.payload).username)
     if user is None or not user.pending_email:
         return
     owner = users.find(user.pending_email)
@@ -107,7 +105,7 @@ def send_confirmation(job: Job, now: datetime) -> None:
 
 def send_email_changed(job: Job, now: datetime) -> None:
     """Tell the address that a user had until now, with a link to take the account back. 1 get."""
-    payload = from_item(mails.EmailChangedPayload, job.payload)
+    payload = payload_from_item(mails.EmailChangedPayload, job.payload)
     user = users.find(payload.username)
     if user is None:
         return
@@ -119,7 +117,7 @@ def send_email_changed(job: Job, now: datetime) -> None:
 
 def send_order_notice(job: Job, now: datetime) -> None:
     """Tell a shopper what has become of an order, in their language; IncompleteOrder. 2 gets + 1 query."""
-    notice = from_item(mails.OrderNoticePayload, job.payload)
+    notice = payload_from_item(mails.OrderNoticePayload, job.payload)
     order, lines = orders.with_lines(orders.get(notice.username, notice.order))
     user = users.find(order.username)
     with spoken(user.preferences.language if user else ""):
@@ -134,7 +132,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
 
     An order without an address for mail (the demo's) gets the message only.
     """
-    said = from_item(PaymentNoticePayload, job.payload)
+    said = payload_from_item(PaymentNoticePayload, job.payload)
     try:
         user = users.get(said.account)
         order = orders.get(user.username, said.order)

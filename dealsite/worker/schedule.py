@@ -3,6 +3,12 @@
 A command runs in a thread of its own, so other jobs do not wait for it; if the process ends, another worker begins it
 anew, up to 8 times, and so has each command to be written that it can be. To add one, add its line to `SCHEDULE`, and
 its name to `KINDS` of the CMS's page of jobs.
+
+Raises an alarm when more tries fail than usual: a line in the log, and a mail to whom the settings name.
+
+What the nightly check of the table found is mailed to them as well.
+
+Counts each minute what there is to do in the CMS, for the menu of each page.
 """
 
 import contextlib
@@ -14,27 +20,132 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.mail import send_mail
+from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from dealsite import home
 from dealsite.accounts import second_factor
-from dealsite.data.catalogue import activity
-from dealsite.data.commerce.payment import day_closing
-from dealsite.data.integrity import checks, retention, sample
-from dealsite.data.integrity.pace import Pace
-from dealsite.data.integrity.problem import Problem
-from dealsite.data.jobs import command_runs, jobs
+from dealsite.accounts.locales import spoken
+from dealsite.data.catalogue import activity, drafts
+from dealsite.data.commerce import charging, orders, payment_lists
+from dealsite.data.entities.commerce import FAILED
+from dealsite.data.integrity import checks, retention
+from dealsite.data.integrity.problem import Pace, Problem
+from dealsite.data.jobs import command_runs, jobs, task_counts
 from dealsite.data.jobs.command_runs import CheckResult, CommandPayload
-from dealsite.data.jobs.jobs import LEASE, Handler, Job
-from dealsite.data.jobs.payloads import from_item
-from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.data.jobs.jobs import LEASE, Handler, Job, payload_from_item
+from dealsite.data.jobs.task_counts import MOST, TaskCounts
+from dealsite.data.people import security_events, throttles
+from dealsite.data.people.throttles import Limit
+from dealsite.data.table.errors import Conflict, DataError, TooManyRequests, Unavailable
+from dealsite.home import COMMAND
 from dealsite.processes import heartbeat
-from dealsite.processes.shortage import end_if_out_of_memory
-from dealsite.worker import alarms
+from dealsite.processes.heartbeat import end_if_out_of_memory
+from dealsite.search.finding import find
+from dealsite.search.question import Question
+from dealsite.text.stored_words import Text
+from dealsite.web.log_lines import printable
+
+EVERY = timedelta(minutes=1)
+ONCE_AN_HOUR = Limit("alarm", 1, timedelta(hours=1))  # by all workers together, on each day's hours
+SUBJECT = "failures"
+MOST_KINDS, MOST_KEYS = 20, 3  # of problems, in a mail
+
+logger = structlog.get_logger(__name__)
+
+
+def check_alarms(*, now: datetime) -> bool:
+    """Raise the alarm where it has to be, and was not yet in this hour; tell whether that was so. 1 query."""
+    most: int = settings.DEALSITE_ALARM_FAILURES
+    span = security_events.ALARM_SPAN
+    failed = sum(security_events.failures(within=span, now=now).values())
+    if not most or failed < most:
+        return False
+    try:
+        throttles.count(ONCE_AN_HOUR, SUBJECT, now=now)
+    except TooManyRequests:
+        return False
+    logger.error("security_alarm", failures=failed, minutes=span // timedelta(minutes=1))
+    if settings.DEALSITE_ALARM_MAIL:
+        try:
+            mail_alarm(gettext_lazy("Many tries fail"), "security_alarm", failures=failed, now=now)
+        except OSError as error:  # of the mail server: the next check tries again
+            throttles.undo_attempt(ONCE_AN_HOUR, SUBJECT, now=now)
+            logger.warning("security_alarm_not_sent", error=repr(error))
+    return True
+
+
+def mail_alarm(subject: Text, template: str, **context: Any) -> None:
+    """Send a mail to whom the settings name, in the site's language; OSError of the mail server."""
+    site = {"site_name": settings.DEALSITE_NAME, "site_url": settings.DEALSITE_URL}
+    with spoken(""):
+        text = render_to_string(f"accounts/mail/{template}.txt", site | context)
+        send_mail(
+            f"{settings.DEALSITE_NAME}: {subject}",
+            text,
+            settings.DEFAULT_FROM_EMAIL,
+            settings.DEALSITE_ALARM_MAIL,
+        )
+
+
+@dataclass(frozen=True)
+class ProblemKind:
+    """Problems that are alike: their sentence without its values, how many they are, and the keys of some."""
+
+    sentence: str
+    number: int
+    keys: list[str]
+
+
+def mail_problems(left: list[Problem]) -> None:
+    """Mail what a check of the table found and nothing can be derived for."""
+    kinds = _alike(left)
+    try:
+        mail_alarm(
+            gettext_lazy("The table has problems"),
+            "table_problems",
+            number=len(left),
+            kinds=kinds[:MOST_KINDS],
+            more=len(kinds[MOST_KINDS:]),
+            command=COMMAND,
+        )
+    except OSError as error:  # of the mail server; the page Operations says it, too
+        logger.warning("nightly_check_not_sent", error=repr(error))
+
+
+def _alike(problems: list[Problem]) -> list[ProblemKind]:
+    """Return the kinds of some problems, those with the most first."""
+    keys: dict[str, list[str]] = {}
+    for problem in problems:
+        keys.setdefault(printable(problem.kind), []).append(printable(" / ".join(problem.key)))
+    found = [ProblemKind(sentence, len(of_kind), of_kind[:MOST_KEYS]) for sentence, of_kind in keys.items()]
+    return sorted(found, key=lambda one: (-one.number, one.sentence))
+
+
+FAILED_SINCE = timedelta(days=90)  # what failed before nobody will pay any more
+TRIED_UNTIL = timedelta(days=30)  # a failed payment is listed by when it is tried again
+
+
+def count_tasks(*, now: datetime) -> TaskCounts:
+    """Count and store it. 1 batch get + 24 queries + 1 put; drafts are those that the search index has."""
+    failed = payment_lists.of_status(
+        FAILED, (now - FAILED_SINCE).date(), (now + TRIED_UNTIL).date(), limit=MOST
+    )
+    counts = TaskCounts(
+        drafts=min(find(Question(kind="draft", for_editors=True), now=now, size=1).total, MOST),
+        featured=len(list(drafts.attention_data({}, pages=True).over(now))),
+        orders=orders.number_to_ship(MOST),
+        payments=len(failed.rows),
+    )
+    task_counts.store(counts, now=now)
+    return counts
+
 
 DAY = timedelta(days=1)
 RENEW_EVERY = timedelta(seconds=10)  # a sixth of a lease
@@ -45,8 +156,6 @@ RATE = 2000  # items a second
 SAMPLE_SECONDS = 300.0  # 600,000 items at that rate
 
 GIVEN_UP = gettext_noop("The worker has ended 8 times before this did.")  # jobs.MAX_TRIES
-
-logger = structlog.get_logger(__name__)
 
 
 class HeldJob:
@@ -147,9 +256,11 @@ def close_day(held: HeldJob) -> str:
     Days before that never were closed are closed as well.
     """
     day = held.clock().astimezone(UTC).date() - DAY
-    shards = range(day_closing.SHARDS)
+    shards = range(charging.SHARDS)
     activity.close_day(day, advance=held.renew)
-    return day_closing.in_words(sum(day_closing.close_shard(day, one, advance=held.renew) for one in shards))
+    return charging.closing_in_words(
+        sum(charging.close_shard(day, one, advance=held.renew) for one in shards)
+    )
 
 
 def apply_retention(renew: Callable[[], object], *, now: datetime, again: bool = False) -> str:
@@ -169,12 +280,12 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
     pace = pace or Pace(RATE)
     pace.then = held.renew
     problems, position = list[Problem](), None
-    is_whole = sample.known_items(now=held.clock()) <= WHOLE_ITEMS and held.job.tries <= WHOLE_TRIES
+    is_whole = checks.known_items(now=held.clock()) <= WHOLE_ITEMS and held.job.tries <= WHOLE_TRIES
     if is_whole:
         problems = checks.find(pace)
     else:
-        taken = sample.check(
-            sample.last_position(now=held.clock()),
+        taken = checks.check_sample(
+            checks.last_position(now=held.clock()),
             is_enough=lambda items: pace.seconds >= SAMPLE_SECONDS,
             seen=pace,
         )
@@ -192,7 +303,7 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
     level = logger.warning if problems else logger.info
     level("nightly_check", job=held.job.id, items=items, problems=len(problems), left=len(left))
     if left and settings.DEALSITE_ALARM_MAIL:
-        alarms.mail_problems(left)
+        mail_problems(left)
     held.check = found
     return f"{len(problems):,} problems, {len(left):,} of them not to be derived, in {items:,} items."
 
@@ -219,7 +330,7 @@ def plan(*, now: datetime) -> None:
 
 def hand_over(job: Job, now: datetime) -> None:
     """Hand a night's command to a thread of its own; Cancelled where its setting was turned off since."""
-    from_item(CommandPayload, job.payload)
+    payload_from_item(CommandPayload, job.payload)
     command = next(one for one in SCHEDULE if one.kind == job.kind)
     if not command.is_on:
         raise jobs.Cancelled(f"{command.setting} turns this off.")

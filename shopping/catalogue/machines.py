@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.formats import date_format
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -24,8 +23,7 @@ from dealsite.data.table.errors import NotFound
 from dealsite.templatetags.design import compared, costs
 from dealsite.web.page_cache import for_visitors
 from dealsite.web.pages import feed
-from shopping.catalogue.page_metadata import absolute, canonical, deal_path
-from shopping.catalogue.pages import to_brand_named
+from shopping.catalogue.pages import absolute, canonical, deal_path, to_brand_named
 from shopping.templatetags.shopping import is_over
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -1,45 +1,115 @@
-"""The pages that shoppers see."""
+"""The pages that shoppers see.
 
+The pages about the site: terms, withdrawal, privacy, imprint, how prices are compared and deals are ordered.
+
+What a page says of itself to search engines, feed readers and other sites: its whole address, picture and data.
+"""
+
+import json
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
 from itertools import groupby
 from statistics import mode
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
-from django.http import Http404, HttpResponse
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.encoding import escape_uri_path
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.accounts.requests import SiteRequest
-from dealsite.data.catalogue import brands as stored_brands
-from dealsite.data.catalogue import deals, lists, prices
+from dealsite.data.catalogue import brands as stored_brands, deals, lists
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.editing import site_pages
 from dealsite.data.entities.deals import HERE, NAME_CHARACTERS
 from dealsite.data.names import normalise, slugify
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
-from dealsite.search.counts import FEW, cheapest, live_deals, of_other_brands
-from dealsite.search.finding import find, related
+from dealsite.pictures import uploads
+from dealsite.search.finding import FEW, cheapest, find, live_deals, of_other_brands, related
 from dealsite.search.question import Question
 from dealsite.text import markdown
-from dealsite.web import clicks
+from dealsite.web import deal_page
 from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import ending, for_visitors
 from dealsite.web.pages import page, part
-from shopping.catalogue.page_metadata import absolute, canonical, deal_path, picture, product
+
+AVAILABILITY = {"expired": "Discontinued", "sold_out": "SoldOut"}
+
+# A title must not end the script element that it stands in.
+ESCAPES = {ord(character): f"\\u{ord(character):04X}" for character in "<>&\u2028\u2029"}
+
+
+def absolute(path: str) -> str:
+    """The whole address of a path of the site; one that is whole already stays as it is."""
+    return urljoin(str(settings.DEALSITE_URL), path)
+
+
+def canonical(request: HttpRequest) -> str:
+    """A page's own address: without anything in the query string but which list it is, and the place in it."""
+    place = {name: request.GET[name] for name in ("tab", "after", "before") if name in request.GET}
+    return absolute(escape_uri_path(request.path)) + (f"?{urlencode(place)}" if place else "")
+
+
+def deal_path(card: DealCard) -> str:
+    return reverse("deal", args=[card.id, card.slug])
+
+
+def picture(image: Picture | None) -> str:
+    """The address of a picture as other sites show it; empty where there is none."""
+    return absolute(uploads.url(image, 1200)) if image else ""
+
+
+def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeString:
+    """A deal's Product with its Offer in the words of schema.org, as JSON-LD that is safe inside a script element."""
+    offer: dict[str, Any] = {
+        "@type": "Offer",
+        "url": address,
+        "availability": f"https://schema.org/{AVAILABILITY.get(state, 'InStock')}",
+    }
+    if card.price is None:
+        offer["description"] = card.condition
+    else:
+        offer |= {"price": str(card.price), "priceCurrency": settings.DEALSITE_CURRENCY}
+    if seller := card.shop or (card.sold and settings.DEALSITE_NAME):
+        offer["seller"] = {"@type": "Organization", "name": seller}
+    if card.saving and state not in AVAILABILITY:
+        offer["priceSpecification"] = {
+            "@type": "UnitPriceSpecification",
+            "priceType": "https://schema.org/StrikethroughPrice",
+            "price": str(card.low),
+            "priceCurrency": settings.DEALSITE_CURRENCY,
+        }
+    if card.expires_at:
+        offer["priceValidUntil"] = card.expires_at.isoformat(timespec="seconds")
+    data: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "Product",
+        "name": card.title,
+        "description": summary,
+        "sku": card.id,
+        "url": address,
+        "brand": {"@type": "Brand", "name": card.brand_name},
+        "offers": offer,
+    }
+    if image := picture(card.picture):
+        data["image"] = absolute(image)
+    return mark_safe(json.dumps(data, ensure_ascii=False).translate(ESCAPES))  # noqa: S308 - escaped above
+
 
 TOP_BRANDS = 4
 MORE = 4  # deals of its brand below a deal
@@ -63,8 +133,8 @@ def with_look(view: View) -> View:
         left = request.GET.copy()
         del left["look"]
         response = redirect(request.path + (f"?{left.urlencode()}" if left else ""))
-        if look in cookies.LOOKS:
-            cookies.set_look(response, look)
+        if look in requests.LOOKS:
+            requests.set_look(response, look)
         add_never_cache_headers(response)
         return response
 
@@ -206,7 +276,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
     of_user: RelationState | None = request.visit.relation_state("deal", card.id)
-    history = prices.of_deal(card.id)
+    history = deals.prices_of(card.id)
     shown = deal_context(card, content, history, now=now)
     names = {"title": card.title, "brand_name": card.brand_name}
     summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % names
@@ -244,7 +314,7 @@ def go(request: SiteRequest, deal_id: str) -> HttpResponse:
     found = deals.get_visible(deal_id.upper(), now=now)
     if found.content.sold == HERE:
         return redirect(deal_path(found.card))
-    clicks.note(request, found.id, now=now)
+    deal_page.note_click(request, found.id, now=now)
     response = redirect(found.content.link)
     response["X-Robots-Tag"] = "noindex"
     return response
@@ -280,7 +350,7 @@ def _of_target(
 
 def _asked(request: SiteRequest) -> dict[str, Any]:
     """What of a list the visitor asks for; the data layer refuses what is no place in it."""
-    tab, live_only = request.GET.get("tab", ""), not cookies.look(request).endswith(".all")
+    tab, live_only = request.GET.get("tab", ""), not requests.look(request).endswith(".all")
     place = {"after": request.GET.get("after"), "before": request.GET.get("before")}
     return {"tab": tab if tab in TABS else lists.NEW, "live_only": live_only, **place}
 
@@ -288,7 +358,7 @@ def _asked(request: SiteRequest) -> dict[str, Any]:
 def _list_page(request: SiteRequest, template: str, context: dict[str, object]) -> HttpResponse:
     """The whole page, or for htmx the part of it that holds a page of deals."""
     asked = _asked(request)
-    layout, _, over = cookies.look(request).partition(".")
+    layout, _, over = requests.look(request).partition(".")
     here = {name: asked[name] for name in ("after", "before") if asked[name]}
     if asked["tab"] != lists.NEW:
         here["tab"] = asked["tab"]
@@ -312,3 +382,20 @@ def _list_page(request: SiteRequest, template: str, context: dict[str, object]) 
     response = render(request, part, context)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+@page("1 get", at="/about/terms/")
+@require_safe
+@for_visitors
+def about(request: SiteRequest, slug: str) -> HttpResponse:
+    """One of these pages, in the visitor's language: as an admin wrote it, else its sample."""
+    found = site_pages.get(slug)
+    text = found.text(get_language() or "")
+    context = {
+        "title": found.title,
+        "text": markdown.to_html(text, top=2),
+        "summary": markdown.excerpt(text),
+        "changed_at": found.at if found.is_edited else None,
+        "address": canonical(request),
+    }
+    return render(request, "shopping/catalogue/about.html", context)

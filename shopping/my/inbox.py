@@ -24,7 +24,7 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import SiteRequest, UserRequest, destination
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.commerce.order.order_record import HEADLINES
+from dealsite.data.commerce.order_record import HEADLINES
 from dealsite.data.entities.attributes import CENT
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, SHIPPED
 from dealsite.data.entities.people import HOT_DEAL, NEW_DEAL, ORDER_NEWS, PAYMENT_NEWS

@@ -11,23 +11,26 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest
-from dealsite.data.commerce import carts, payments
-from dealsite.data.commerce import orders as stored_orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce import cart_changes, carts, order_changes, orders as stored_orders, payments
+from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Line
-from dealsite.data.commerce.order import fulfilment
-from dealsite.data.commerce.order.order_record import Order, OrderCard
+from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import IncompleteOrder
-from dealsite.data.commerce.payment.payment_record import Payment
-from dealsite.data.entities.commerce import CANCELLED, DELIVERED, ORDER_STATUSES, PLACED, SHIPPED
-from dealsite.data.entities.payments import FAILED, PROCESSED
+from dealsite.data.commerce.payment_record import Payment
+from dealsite.data.entities.commerce import (
+    CANCELLED,
+    DELIVERED,
+    FAILED,
+    ORDER_STATUSES,
+    PLACED,
+    PROCESSED,
+    SHIPPED,
+)
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.templatetags.design import order_status, payment_status
@@ -127,7 +130,7 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     """Cancel an order that is not shipped yet. 1 get + 1 query + 2 batch gets + 1 transaction."""
     username = request.user.username
     try:
-        fulfilment.cancel(username, order_id, by=username, now=timezone.now())
+        order_changes.cancel(username, order_id, by=username, now=timezone.now())
     except Conflict as error:
         messages.error(request, str(error))
     else:
@@ -150,7 +153,7 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("order", args=[order_id]))
     wanted = [CartAddition(line.deal, line.quantity, new_ulid(now), token=token) for line in lines]
-    added = changing.add_many(carts.user_cart(username), wanted, now=now)
+    added = cart_changes.add_many(carts.user_cart(username), wanted, now=now)
     if added.deals:
         count = len(added.deals)
         messages.success(

@@ -15,10 +15,8 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.relations import RelationEntry
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.payment import payment_lists
-from dealsite.data.entities.commerce import PLACED, SHIPPED
-from dealsite.data.entities.payments import FAILED
+from dealsite.data.commerce import orders, payment_lists
+from dealsite.data.entities.commerce import FAILED, PLACED, SHIPPED
 from dealsite.data.entities.people import NEW_DEAL
 from dealsite.data.people import messages
 from dealsite.data.table.parallel import together

@@ -2,16 +2,16 @@
 
 from django.urls import path
 
-from shopping.my import cards, inbox, interests, orders, overview, payments
+from shopping.my import inbox, orders, overview, payments, relations
 
 urlpatterns = [
     path("", overview.account, name="account"),
     path("messages/", inbox.inbox, name="inbox"),
     path("messages/badge/", inbox.unread_badge, name="unread_badge"),
     path("messages/read/", inbox.mark_all_read, name="mark_all_read"),
-    path("messages/settings/", interests.message_settings, name="message_settings"),
-    path("messages/settings/hot-deals/", interests.mute_hot_deals, name="mute_hot_deals"),
-    path("messages/settings/all/", interests.mute_all, name="mute_all"),
+    path("messages/settings/", relations.message_settings, name="message_settings"),
+    path("messages/settings/hot-deals/", relations.mute_hot_deals, name="mute_hot_deals"),
+    path("messages/settings/all/", relations.mute_all, name="mute_all"),
     path("messages/<str:message_id>/", inbox.open_message, name="open_message"),
     path("messages/<str:message_id>/read/", inbox.mark_read, name="mark_read"),
     path("messages/<str:message_id>/delete/", inbox.delete_message, name="delete_message"),
@@ -21,11 +21,11 @@ urlpatterns = [
     path("orders/<str:order_id>/again/", orders.order_again, name="order_again"),
     path("payments/", payments.payments, name="payments"),
     path("payments/<str:payment_id>/pay/", payments.pay, name="pay"),
-    path("card/", cards.card, name="card"),
-    path("card/begin/", cards.begin_card, name="begin_card"),
-    path("card/finish/", cards.finish_card, name="finish_card"),
-    path("card/forget/", cards.forget_card, name="forget_card"),
-    path("likes/", interests.likes, name="likes"),
-    path("watching/", interests.watching, name="watching"),
-    path("watching/mute/", interests.mute_watch, name="mute_watch"),
+    path("card/", payments.card, name="card"),
+    path("card/begin/", payments.begin_card, name="begin_card"),
+    path("card/finish/", payments.finish_card, name="finish_card"),
+    path("card/forget/", payments.forget_card, name="forget_card"),
+    path("likes/", relations.likes, name="likes"),
+    path("watching/", relations.watching, name="watching"),
+    path("watching/mute/", relations.mute_watch, name="mute_watch"),
 ]

@@ -9,8 +9,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import get_language, ngettext
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, ngettext
 
 from dealsite.data.catalogue import hot
 from dealsite.data.catalogue.cards import OVER, DealCard
@@ -20,7 +19,7 @@ from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
 from dealsite.pictures import renditions
 from dealsite.templatetags.design import money, time_left
-from shopping.cart.cart_forms import RemovedLine, WrongQuantity
+from shopping.cart import RemovedLine, WrongQuantity
 
 ROOM = re.compile(r"[ \n]+")  # what titles and amounts hold of other spaces stays
 HOT_NOW = 10  # two lines of a desk
@@ -29,12 +28,7 @@ register = template.Library()
 
 @register.simple_tag
 def deal_card(
-    card: DealCard,
-    now: datetime,
-    place: str = "",
-    *,
-    first: bool = False,
-    lazy: bool = True,
+    card: DealCard, now: datetime, place: str = "", *, first: bool = False, lazy: bool = True
 ) -> SafeString:
     """A deal in a list; its place is "strip" above the list, or "side" beside a page, or "line" of a list.
 

@@ -19,8 +19,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_account_pages import save
-from tests.accounts.test_passwords import ask, work
-from tests.accounts.test_passwords import link_in as reset_link_in
+from tests.accounts.test_passwords import ask, link_in as reset_link_in, work
 from tests.people import make_user, signed_in
 
 NEW = "a much better password"

@@ -13,25 +13,21 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from cms.shared import pictures
+from cms.shared import fields
 from dealsite import environment
-from dealsite.accounts import cookies, email_links, passwords, second_factor
-from dealsite.accounts.checks import secrets_open
+from dealsite.accounts import email_links, passwords, requests, second_factor
 from dealsite.accounts.sign_in import half_of, half_signed_in
+from dealsite.checks import secrets_open
 from dealsite.data.jobs import command_runs
 from dealsite.data.people import two_factor, users
 from dealsite.data.people.users import User
-from shopping.checkout import checkout
+from shopping import checkout
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import EVER, make_id
 from tests.people import make_user
 
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-SIGNERS = (
-    (pictures, "_signer"),
-    (email_links, "_confirming"),
-    (email_links, "_taking_back"),
-)
+SIGNERS = ((fields, "_signer"), (email_links, "_confirming"), (email_links, "_taking_back"))
 CODE = "1234-5678-9012"
 
 
@@ -57,14 +53,14 @@ def test_signed_tokens_outlive_the_key_as_long_as_it_is_a_fallback(
     reset = passwords.make_reset_token(ada, now=now)
     took = email_links.take_back_path(ada, "old@example.org", now=now).split("/")[-2]
     all_cookies = (
-        cookies.DEVICE,
-        cookies.RESET_LINK,
-        cookies.CONFIRM_LINK,
-        cookies.TAKE_BACK_LINK,
-        cookies.HALF,
+        requests.DEVICE,
+        requests.RESET_LINK,
+        requests.CONFIRM_LINK,
+        requests.TAKE_BACK_LINK,
+        requests.HALF,
     )
-    signed = [cookie.sign(cookies.Signed("ada", "text")) for cookie in all_cookies]
-    picture = pictures._signer.sign_object(["lamp.webp", 800, 600])
+    signed = [cookie.sign(requests.Signed("ada", "text")) for cookie in all_cookies]
+    picture = fields._signer.sign_object(["lamp.webp", 800, 600])
     ticket = signing.dumps([make_id(), "ada", "card"], salt=checkout.SALT)
     sealed = second_factor.seal(kim.username, SECRET)
     rotate(keep)
@@ -73,7 +69,7 @@ def test_signed_tokens_outlive_the_key_as_long_as_it_is_a_fallback(
         email_links.taking_back_user(took, now=now) is not None,
         email_links.confirming_user(confirms, now=now) is not None,
         *(cookie.unsign(text) is not None for cookie, text in zip(all_cookies, signed, strict=True)),
-        pictures.kept(picture, "") is not None,
+        fields.kept(picture, "") is not None,
         _loads(ticket),
         second_factor.unseal("kim", sealed) == SECRET,
     ]
@@ -96,7 +92,7 @@ def test_a_second_factor_and_its_recovery_codes_outlive_the_key(
 
 
 @pytest.fixture
-def renew(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def renew(settings: Any, tmp_path: Path) -> Callable[[], None]:
     """A function that renews the key of a data folder, and starts the site with it."""
 
     def start() -> None:
@@ -107,7 +103,6 @@ def renew(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
         call_command("rotate_key")
         start()
 
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
     settings.VAR = tmp_path
     start()
     return again

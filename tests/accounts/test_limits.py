@@ -10,12 +10,12 @@ import pytest
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from dealsite.accounts import cookies, limit_table, limits, requests
+from dealsite.accounts import limit_table, limits, requests
 from dealsite.accounts.requests import Anonymous, Visit, is_behind_unknown_proxy, wide_network_of
 from dealsite.data import table
 from dealsite.data.catalogue import categories
 from dealsite.data.names import normalise_sign_in_name
-from dealsite.data.people import devices, security_events, throttles, two_factor, users
+from dealsite.data.people import security_events, sessions, throttles, two_factor, users
 from dealsite.data.people.throttles import window
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import TooManyRequests
@@ -93,7 +93,7 @@ def hoard(number: int) -> list[Client]:
 def is_known(browser: Client) -> bool:
     request = RequestFactory().get("/")
     request.COOKIES.update({name: morsel.value for name, morsel in browser.cookies.items()})
-    return bool(cookies.device_of(request, users.get("ada")))
+    return bool(requests.device_of(request, users.get("ada")))
 
 
 def test_of_hoarded_devices_the_newest_five_are_known(ada: User):
@@ -164,8 +164,10 @@ def test_forty_wrong_codes_are_stopped_at_five_whatever_the_device(
     for number in range(12):
         browser = Client()
         sign_in(browser, REMOTE_ADDR=f"192.0.2.{number}")
-        measured(devices.remember)(users.get("ada"), f"device {number}")
-        browser.cookies[cookies.DEVICE.name] = cookies.DEVICE.sign(cookies.Signed("ada", f"device {number}"))
+        measured(sessions.remember_device)(users.get("ada"), f"device {number}")
+        browser.cookies[requests.DEVICE.name] = requests.DEVICE.sign(
+            requests.Signed("ada", f"device {number}")
+        )
         found += [browser.post(CODE, {"code": f"00000{n}"}).status_code for n in range(4)]
     assert found == [422] * 5 + [429] * 43
     said = [record.message for record in caplog.records]

@@ -17,14 +17,14 @@ from django.utils import timezone
 
 from dealsite.accounts import email_links, passwords, second_factor
 from dealsite.data import table
-from dealsite.data.people import passwords as stored_passwords
+from dealsite.data.people import sessions as stored_passwords
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.interface import GatewayUnavailable
 from dealsite.gateways.stripe_api import StripeGateway
+from dealsite.web.counting import RequestFilter
 from dealsite.web.log_lines import OneLine
-from dealsite.web.request_log import RequestFilter
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import ask, link_in, work
 from tests.accounts.test_two_factor import CODE, CODES, RENEW, App, set_up
@@ -134,7 +134,7 @@ def test_what_is_secret_stands_in_no_line_and_no_row(
     change = {"old_password": PASSWORD, "password": NEWEST}
     for broken in (fails, away):
         with monkeypatch.context() as patch:
-            patch.setattr(stored_passwords, "change", broken)
+            patch.setattr(stored_passwords, "change_password", broken)
             assert browser.post("/account/password/", change).status_code in (500, 503)
     see(browser.post("/account/password/", change))
     address = link_in(ask_for_link(browser))

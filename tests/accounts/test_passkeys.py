@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords, second_factor
-from dealsite.data.people import sessions, suspension, two_factor, users
+from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.users import User
 from tests.accounts.authenticator import Authenticator
 from tests.accounts.conftest import PASSWORD, sign_in
@@ -320,7 +320,7 @@ def test_guesses_of_one_address_are_limited(with_passkey: Client):
 
 def test_a_suspended_user_does_not_come_in_by_passkey(with_passkey: Client, device: Authenticator):
     make_user("root", roles=["admin"])
-    suspension.suspend(users.get("ada"), reason="Spam", by="root", now=timezone.now())
+    sessions.suspend(users.get("ada"), reason="Spam", by="root", now=timezone.now())
     stranger = Client()
     answer = come_in(stranger, device.sign(ask(stranger)))
     assert answer.status_code == 422

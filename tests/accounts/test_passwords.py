@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from dealsite.accounts import limits, passwords
 from dealsite.data import table
-from dealsite.data.people import passwords as stored_passwords
-from dealsite.data.people import sessions, users
+from dealsite.data.people import sessions, sessions as stored_passwords, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
@@ -145,7 +144,9 @@ def test_of_two_uses_of_a_link_at_the_same_time_the_later_one_is_told(
     hashed = passwords.hashed
 
     def meanwhile(password: str) -> str:
-        stored_passwords.change(users.get("ada"), password="the other one's hash", now=timezone.now())
+        stored_passwords.change_password(
+            users.get("ada"), password="the other one's hash", now=timezone.now()
+        )
         return hashed(password)
 
     monkeypatch.setattr(passwords, "hashed", meanwhile)

@@ -113,7 +113,7 @@ def test_what_happens_at_the_doors_is_noted(
     home = signed_in(ada, now=timezone.now())
     settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"sign-in": (2, timedelta(minutes=15))}
     settings.DEALSITE_URL = "http://localhost:8000"  # where there are passkeys
-    monkeypatch.setattr("cms.ask.ask.open_lake", lambda roles: lake_in(tmp_path, roles))
+    monkeypatch.setattr("cms.ask.open_lake", lambda roles: lake_in(tmp_path, roles))
     answer = REQUESTS[event](browser, home, root)
     answer = answer[0] if isinstance(answer, tuple) else answer
     (row,) = rows(event)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.accounts.checks import two_factor_is_required
+from dealsite.checks import two_factor_is_required
 
 READ = "from dealsite import settings as s; print(s.DEALSITE_REQUIRE_TWO_FACTOR)"
 

@@ -6,7 +6,7 @@ import csv
 import json
 
 from dealsite.ask import charts
-from dealsite.ask.answers import Answer, Column, as_csv
+from dealsite.ask.runs import Answer, Column, as_csv
 
 
 def answer(columns, rows):

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from dealsite.ask import ready, runs
+from dealsite.ask import runs
 from dealsite.ask.lake import Lake, lake_in, may_ask
+from dealsite.data.entities.attributes import Text
 from dealsite.data.entities.people import ROLES
-from dealsite.data.entities.texts import Text
 from dealsite.data.table import errors
 from dealsite.lake.entities import ADMIN, ENTITIES, OFFICE, Entity, columns
 from tests.ask.test_holes import BEFORE
@@ -207,9 +207,9 @@ def test_a_question_may_reach_the_files_of_its_own_tables_alone(office: Lake):
 def test_a_ready_question_is_offered_to_those_who_can_ask_it(
     ask: Any, office: Lake, subtests: pytest.Subtests
 ):
-    for slug in sorted(ready.questions()):
+    for slug in sorted(runs.ready_questions()):
         with subtests.test(slug=slug):
-            sql = ready.questions()[slug].sql
+            sql = runs.ready_questions()[slug].sql
             assert may_ask(sql, {ADMIN})
             assert may_ask(sql, {OFFICE}) == (ask(sql, lake=office).state == "answered")
             assert may_ask(sql, {OFFICE}) == (slug not in {"cohorts-of-sign-ups", "messages-read"})

@@ -6,13 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dealsite.ask import ready
+from dealsite.ask import runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import table
 from dealsite.data.catalogue import relations
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce import cart_changes, carts, order_changes
 from dealsite.data.people import messages
 from dealsite.stream.records import ItemChange, padded
 from tests.ask import lakes
@@ -31,8 +29,8 @@ def answers(fresh_table, ask, tmp_path):
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=now)
     make_order("ada", lamp, quantity=2, now=now)
     late = make_order("ada", mug, plan=3, now=now)
-    fulfilment.cancel("ada", late.id, by="ada", reason="Changed my mind.", now=now)
-    changing.add(carts.user_cart("ada"), changing.CartAddition(mug.id, 1, make_id(now, 999)), now=now)
+    order_changes.cancel("ada", late.id, by="ada", reason="Changed my mind.", now=now)
+    cart_changes.add(carts.user_cart("ada"), cart_changes.CartAddition(mug.id, 1, make_id(now, 999)), now=now)
     messages.deliver(
         [messages.message_item("ada", make_id(now), kind="hot_deal", headline="Look", deal=lamp.id)]
     )
@@ -41,7 +39,7 @@ def answers(fresh_table, ask, tmp_path):
     lakes.write(tmp_path / "lake", changes)
 
     def of(slug: str) -> list[list[object]]:
-        run = ask(ready.questions()[slug].sql, lake=lake_in(tmp_path / "lake", {"admin"}))
+        run = ask(runs.ready_questions()[slug].sql, lake=lake_in(tmp_path / "lake", {"admin"}))
         assert (run.state, run.why) == ("answered", "")
         rows: list[list[object]] = run.answer().rows
         return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dealsite.ask import numbers, ready, runs
+from dealsite.ask import numbers, runs
 from dealsite.ask.charts import chart_of
 from dealsite.ask.lake import lake_in
 from dealsite.data import keys
@@ -13,7 +13,7 @@ from tests.ask.lakes import DAY, TODAY, Teller, card, deal_id, write
 
 
 def answer(ask, slug):
-    run = ask(ready.questions()[slug].sql)
+    run = ask(runs.ready_questions()[slug].sql)
     assert (run.state, run.why) == ("answered", "")
     return run.answer()
 
@@ -23,7 +23,7 @@ def day(days):
 
 
 def test_there_are_a_dozen_and_each_says_what_it_is_about():
-    found = ready.questions()
+    found = runs.ready_questions()
     assert len(found) >= 12
     for question in found.values():
         assert question.title
@@ -32,7 +32,7 @@ def test_there_are_a_dozen_and_each_says_what_it_is_about():
 
 
 def test_each_ready_question_is_answered_with_rows(ask, subtests):
-    for slug in sorted(ready.questions()):
+    for slug in sorted(runs.ready_questions()):
         with subtests.test(slug=slug):
             assert answer(ask, slug).rows
 
@@ -60,9 +60,7 @@ def test_conversion_by_category(ask):
 
 
 def test_abandoned_carts(ask):
-    assert answer(ask, "abandoned-carts").rows == [
-        ["ann", "22.00", 4, f"{day(-5)} 00:00:00", "=Robot"],
-    ]
+    assert answer(ask, "abandoned-carts").rows == [["ann", "22.00", 4, f"{day(-5)} 00:00:00", "=Robot"]]
 
 
 def test_watchers_against_sales(ask):

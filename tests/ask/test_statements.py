@@ -6,8 +6,7 @@ import contextlib
 
 import duckdb
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dealsite.ask.statements import FUNCTIONS, LONGEST, TABLE_FUNCTIONS, Refused, tables_of
 

@@ -13,10 +13,9 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import cookies, passwords
+from dealsite.accounts import passwords, requests
 from dealsite.accounts.requests import is_safe
-from dealsite.data.people import passwords as stored_passwords
-from dealsite.data.people import sessions, users
+from dealsite.data.people import sessions, sessions as stored_passwords, users
 from dealsite.data.table.ids import hash_of
 from tests.people import make_user
 
@@ -143,11 +142,11 @@ def test_no_changed_cookie_is_a_session_of_anybody():
     "salt", ["dealsite.accounts.device", "dealsite.accounts.reset", "", "django.core.signing"]
 )
 def test_a_cookie_that_was_signed_for_something_else_opens_no_second_step(salt: str):
-    half = cookies.Signed("ada", "mark")
+    half = requests.Signed("ada", "mark")
     browser = Client()
-    browser.cookies[cookies.HALF.name] = signing.TimestampSigner(salt=salt or None).sign(":".join(half))
+    browser.cookies[requests.HALF.name] = signing.TimestampSigner(salt=salt or None).sign(":".join(half))
     assert browser.get("/account/sign-in/code/").status_code == 302
-    browser.cookies[cookies.HALF.name] = cookies.HALF.sign(half)
+    browser.cookies[requests.HALF.name] = requests.HALF.sign(half)
     assert browser.get("/account/sign-in/code/").status_code == 302
 
 
@@ -207,7 +206,7 @@ def test_a_link_is_good_once_and_not_after_the_password_has_changed():
     assert not takes_over(Client(), used)
     assert not takes_over(Client(), older)
     fresh = link_of("eve")
-    stored_passwords.change(users.get("eve"), password="another hash", now=timezone.now())
+    stored_passwords.change_password(users.get("eve"), password="another hash", now=timezone.now())
     assert not takes_over(Client(), fresh)
 
 

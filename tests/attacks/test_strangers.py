@@ -56,11 +56,7 @@ def is_refused(route: Route, method: str) -> bool:
 
 def snapshot(site: Content) -> list[Any]:
     """Return what belongs to the shopper, as it stands in the table."""
-    return [
-        orders.get(SHOPPER, site.order),
-        messages.get(SHOPPER, site.message),
-        users.get(SHOPPER),
-    ]
+    return [orders.get(SHOPPER, site.order), messages.get(SHOPPER, site.message), users.get(SHOPPER)]
 
 
 def test_there_are_orders_payments_and_messages_to_ask_for():

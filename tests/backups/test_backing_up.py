@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.backups import archive, backing_up
-from dealsite.backups.folder import SCRATCH
+from dealsite.backups.archive import SCRATCH
 from dealsite.data import table
 from dealsite.data.jobs import command_runs
 from dealsite.data.table.writes import Put

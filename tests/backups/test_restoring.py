@@ -7,10 +7,10 @@ from django.core.management import CommandError, call_command
 
 from dealsite.backups import backing_up, restoring
 from dealsite.backups.archive import ArchiveError
-from dealsite.backups.aside import engine_aside
+from dealsite.backups.restoring import engine_aside
 from dealsite.data import SCHEMAS, table
 from dealsite.data.jobs import site_switch
-from dealsite.data.table import drift
+from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import epoch_seconds
@@ -66,7 +66,7 @@ def test_a_backup_restores_into_an_empty_folder_and_the_same_once_more_from_ther
     assert (new / "secret_key").read_text() == "key"
     check_there(new)
     with engine_aside(new):
-        assert drift.drift() == []
+        assert schema.drift() == []
         assert table.get(("ODD", "ODD"), as_stored=True) == {"PK": "ODD", "SK": "ODD", **ODD}
         assert table.get(("OVER", "OVER")) is None
         assert items() == 59

@@ -14,16 +14,9 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test.testcases import QuietWSGIRequestHandler
 from django.utils import timezone
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Page,
-    Playwright,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
-from dealsite.accounts import cookies, passwords
+from dealsite.accounts import passwords, requests
 from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.people import sessions, users
@@ -179,7 +172,7 @@ def editor_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]
 
 def new_session(user: User) -> str:
     """Begin a session of a user; return what its cookie holds."""
-    key = cookies.new_key()
+    key = requests.new_key()
     sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=timezone.now())
     return f"{user.username}:{key}"
 

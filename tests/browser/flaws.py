@@ -40,7 +40,8 @@ def look_of_test() -> tuple[int, Scheme]:
 
 
 def flaws(page: Page) -> list[str]:
-    """Return what is wrong with the page that is open, in the look of this test."""
+    """Return what is wrong with the page that is open, in the look of this test; it is as wide as before then."""
+    before = page.viewport_size
     page.wait_for_load_state()  # a page without its style sheet has other flaws
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
@@ -51,6 +52,8 @@ def flaws(page: Page) -> list[str]:
     overhang = page.evaluate(OVERHANG)
     if overhang > 0:
         found.append(f"sticks out by {overhang} pixels")
+    if before:
+        page.set_viewport_size(before)
     return [f"{page.url} ({width} wide, {scheme}): {flaw}" for flaw in found]
 
 

@@ -70,7 +70,7 @@ def test_a_long_question_is_followed_and_cancelled(office):
 
 @pytest.mark.sample(quick=0, whole=3)
 def test_an_answer_that_takes_a_while_comes_by_itself_and_is_announced(office, monkeypatch):
-    monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
+    monkeypatch.setattr("cms.ask.PATIENCE", 0.0)
     page = office()
     page.goto("/cms/ask/")
     editor(page).fill("SELECT country, sum(total) AS money FROM orders GROUP BY 1 ORDER BY 1")

@@ -11,8 +11,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import fulfilment, order_record
+from dealsite.data.commerce import order_changes, order_record, orders
 from dealsite.data.people import users
 from tests import people
 from tests.browser.content import now_deal
@@ -86,7 +85,7 @@ def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles):
     for order in made:
         tick(page, order)
     page.get_by_role("button", name="Mark shipped").click()
-    fulfilment.cancel("ada", made[0].id, by="ada", now=timezone.now())
+    order_changes.cancel("ada", made[0].id, by="ada", now=timezone.now())
     page.get_by_label(f"Tracking number (optional) for Ada Lovelace, {made[1].id}").fill("?")
     page.get_by_role("button", name="Mark 2 orders shipped").click()
     expect(page.get_by_role("alert").filter(has_text="2 orders could not be changed.")).to_be_visible()

@@ -15,7 +15,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from cms.deals import link_reading
+from cms.deals import while_typing
 from dealsite.data.catalogue import featured
 from dealsite.imports.product_page import JSON_LD, ProductPage
 from tests.browser.content import feature, now_deal
@@ -78,7 +78,7 @@ class Hands:
 def shop(site, search_index, monkeypatch):
     """A shop's page, by any of its addresses, whose price can change; and a featured list."""
     pages = {"lamp": LAMP}
-    monkeypatch.setattr(link_reading, "fetch_product", lambda link: pages["lamp"])
+    monkeypatch.setattr(while_typing, "fetch_product", lambda link: pages["lamp"])
     make_brand("Lampert")
     feature("front", [now_deal(title="Office chair")])
     search_index()

@@ -15,17 +15,10 @@ import pytest
 from playwright.sync_api import Page
 
 from dealsite import environment
-from dealsite.data.table import sockets
+from dealsite.data.table import connection
 from dealsite.engine import server as engine_server
 from dealsite.engine.server import SOCKET, Engine, free_port
-from tests.reach import (
-    LIST_TABLES,
-    answers_as_dynamodb,
-    as_nobody,
-    error_of,
-    listening,
-    needs_namespaces,
-)
+from tests.reach import LIST_TABLES, answers_as_dynamodb, as_nobody, error_of, listening, needs_namespaces
 from tests.setup.conftest import Site
 
 # Ask each address to list its tables: what can be read of the answer, and whether there was one at all.
@@ -108,7 +101,7 @@ def asked_by_nobody(site: Site, urls: list[str]) -> list[object]:
 
     def attack(out: Connection) -> None:
         told = error_of((site.var / "engine.env").read_text)
-        called = error_of(partial(sockets.connect, sockets.endpoint_url(site.var / SOCKET), 5))
+        called = error_of(partial(connection.connect, connection.endpoint_url(site.var / SOCKET), 5))
         out.send([told, called, [url for url in urls if answers_as_dynamodb(url)]])
 
     site.var.parent.chmod(0o755)  # only the data folder itself is to keep them out

@@ -10,8 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.editing import presence
-from dealsite.data.editing.presence import KEPT, OpenForm
+from dealsite.data.editing import pending_edits
+from dealsite.data.editing.pending_edits import KEPT, OpenForm
 from tests.browser.content import now_deal
 from tests.browser.deal_form import field, said
 from tests.browser.flaws import flaws
@@ -61,7 +61,7 @@ def test_each_editor_sees_the_other_until_he_leaves(editor_window, lamp):
 
 def present(deal: Deal) -> list[OpenForm]:
     """Return who has a deal's form open, as somebody is told who is none of them."""
-    return presence.heartbeat(
+    return pending_edits.heartbeat(
         "deal", deal.id, username="nobody", name="Nobody", now=timezone.now() - KEPT
     ).others
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Page, expect
 
-from cms.deals import link_reading
+from cms.deals import while_typing
 from dealsite.imports.product_page import ProductPage
 from tests.browser.content import now_deal
 from tests.browser.deal_form import (
@@ -250,7 +250,7 @@ def test_the_form_asks_for_what_the_seller_has_and_hides_nothing_that_is_filled(
 def test_a_link_that_is_pasted_for_a_title_is_read_at_once(editor_window, monkeypatch):
     sources = dict.fromkeys(("title", "brand", "price"), "JSON-LD")
     lamp = ProductPage(title="Desk lamp", brand="Ochsenkop", price=Decimal("79.90"), sources=sources)
-    monkeypatch.setattr(link_reading, "fetch_product", {"https://shop.example/lamp": lamp}.__getitem__)
+    monkeypatch.setattr(while_typing, "fetch_product", {"https://shop.example/lamp": lamp}.__getitem__)
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
     title, link = field(page, "Title"), field(page, "Link to the shop")

@@ -13,10 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
-from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.commerce import cart_changes, carts, orders
+from dealsite.data.commerce.cart_changes import CartAddition
+from dealsite.data.commerce.order_record import PaymentCard, save_card
 from dealsite.data.people import sessions
 from dealsite.data.table.ids import new_ulid
 from tests.browser.conftest import make_user, sign_in_by_form
@@ -64,7 +63,7 @@ def shopper(*some: Deal, card: bool = True) -> Any:
         save_card("ada", CARD, job_id=new_ulid(now), now=now)
     wanted = [CartAddition(deal.id, 1, new_ulid(now)) for deal in some]
     if wanted:
-        assert changing.add_many(carts.user_cart("ada"), wanted, now=now).refused == {}
+        assert cart_changes.add_many(carts.user_cart("ada"), wanted, now=now).refused == {}
     return ada
 
 
@@ -282,7 +281,7 @@ def test_an_order_whose_sum_changed_is_placed_with_the_new_one_after_one_button(
     for label, text in ADDRESS.items():
         page.get_by_label(label, exact=True).fill(text)
     line = carts.read(carts.user_cart("ada"), now=timezone.now()).active[0]
-    changing.change_quantity(carts.user_cart("ada"), line.deal, 2, now=timezone.now())
+    cart_changes.change_quantity(carts.user_cart("ada"), line.deal, 2, now=timezone.now())
     button(page, "Buy now").click()
     expect(page.get_by_role("main")).to_contain_text("Your order said €30.00, now it comes to €60.00.")
     assert orders.of_user("ada").orders == []

@@ -19,8 +19,8 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 from PIL import Image
 
-from cms.shared.undo import UndoAction, from_tags
-from dealsite.accounts import cookies
+from cms.shared.requests import UndoAction, undo_from_tags
+from dealsite.accounts import requests
 from dealsite.data import table
 from dealsite.data.catalogue.display_names import category_names, missing_categories
 from dealsite.data.people import sessions
@@ -56,7 +56,7 @@ def sign_in() -> Callable[..., Client]:
 
     def of(*roles: str, username: str = "", zone: str = "", csrf: bool = False) -> Client:
         user = make_user(username or f"user{next(_numbers)}", roles=roles, timezone=zone)
-        key = cookies.new_key()
+        key = requests.new_key()
         sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=NOW)
         browser = Client(enforce_csrf_checks=csrf)
         browser.cookies[site_settings.SESSION_COOKIE_NAME] = f"{user.username}:{key}"
@@ -167,7 +167,7 @@ def said(response: Any) -> str:
 def way_back(response: Any) -> UndoAction:
     """Return the button that takes back what was done."""
     *_, message = get_messages(response.wsgi_request)
-    found = from_tags(message.extra_tags)
+    found = undo_from_tags(message.extra_tags)
     assert found is not None
     return found
 

@@ -6,8 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes, deals, drafts
 from dealsite.data.commerce import orders
 from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
@@ -21,7 +20,7 @@ def posts():
     deal, later, draft = make_deal(), make_deal(live_at=NOW + DAY), make_draft(title="x")
     job = make_announcement(deal.id, new_ulid(NOW, 77))
     gone = make_deal()
-    deleting.delete(gone, by="eve", now=NOW)
+    deal_changes.delete(gone, by="eve", now=NOW)
     message = {"deal": deal.id, "audience": "all", "headline": "x", "token": new_ulid(NOW), "sure": "yes"}
     of_deal = {"deal": deal.id, "asked_at": iso(NOW), "next": "/cms/"}
     return {
@@ -84,7 +83,7 @@ def test_a_job_is_not_changed_by_looking(editor):
 
 def test_looking_changes_nothing(editor):
     deal, draft, gone = make_deal(), make_draft(title="x"), make_deal()
-    deleting.delete(gone, by="eve", now=NOW)
+    deal_changes.delete(gone, by="eve", now=NOW)
     for action, one, state in (("expire", deal, "all"), ("delete", deal, "all"), ("delete", draft, "draft")):
         asked = {"deal": one.id, "state": state, "asked_at": iso(NOW), "previewed": "1"}
         assert editor.get(reverse("cms_do", args=[action]), asked).status_code == 405

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from cms.jobs import exports
+from cms import jobs
 from dealsite.data import table
 from dealsite.data.catalogue import drafts
 from dealsite.data.table.ids import is_new, new_ulid
@@ -26,7 +26,7 @@ def autosaved(browser, new_id):
 
 def exported_list(browser, new_id):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exports, "MOST_ROWS", -1)
+        patch.setattr(jobs, "MOST_ROWS", -1)
         make_deal()
         return browser.post("/cms/jobs/export/", {"token": new_id, "address": "/cms/deals/"})
 

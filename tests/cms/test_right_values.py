@@ -355,12 +355,7 @@ IMPORTED = [  # (case, first line, a row, what of the deal is right; or the word
         ROW.format(price=1) + ",25.10.2026 02:30+01:00",
         {"live_at": "2026-10-25T01:30:00"},
     ),
-    (
-        "A21",
-        f"{COLUMNS},Publish at",
-        ROW.format(price=1) + ",2027-04-30",
-        {"live_at": "2027-04-29T22:00:00"},
-    ),
+    ("A21", f"{COLUMNS},Publish at", ROW.format(price=1) + ",2027-04-30", {"live_at": "2027-04-29T22:00:00"}),
 ]
 
 

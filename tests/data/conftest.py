@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table import client, reports
+from dealsite.data.table import client
 from tests.data.table.wire import Wire
 
 
@@ -44,10 +44,10 @@ def wire(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     settings.DEALSITE_TABLE = "t"
     monkeypatch.setattr(client, "pause", lambda seconds: None)
     monkeypatch.setattr(client, "READ_TIMEOUT", 0.5)
-    reports.forget()
+    client._said.clear()
     table.reset()
     table.events()  # makes the client, which takes a moment once
     yield server
     table.reset()
-    reports.forget()
+    client._said.clear()
     server.close()

@@ -9,9 +9,18 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dealsite.data.catalogue import brand_renames, brands, buckets, deals, drafts, featured, lists, prices
+from dealsite.data.catalogue import (
+    brand_merges,
+    brands,
+    buckets,
+    deal_changes,
+    deals,
+    drafts,
+    featured,
+    lists,
+    publishing,
+)
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import pending_edits, trash, versions
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkChange
@@ -83,7 +92,7 @@ def seed_a_featured_deal(deal_id: str = DEAL) -> None:
 def move() -> None:
     deal = deals.get(DEAL)
     content = replace(deal.content, brand="aurora", category="grocery-household", stock=2)
-    editing.edit(deal, content, version=deal.version, brand=brands.get("aurora"), by=EDITOR, now=NOW)
+    deal_changes.edit(deal, content, version=deal.version, brand=brands.get("aurora"), by=EDITOR, now=NOW)
 
 
 def moved() -> bool:
@@ -93,7 +102,7 @@ def moved() -> bool:
 
 def delete() -> None:
     try:
-        deleting.delete(deals.get(DEAL), by=EDITOR, now=NOW)
+        deal_changes.delete(deals.get(DEAL), by=EDITOR, now=NOW)
     except errors.NotFound:
         return
 
@@ -107,7 +116,7 @@ def reschedule() -> None:
         deal = deals.get(SCHEDULED)
     except errors.NotFound:
         return
-    rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
+    publishing.reschedule(deal, NOW + 2 * DAY, new_id=MOVED, by=EDITOR, now=NOW)
 
 
 def seed_an_announced_deal() -> None:
@@ -134,7 +143,7 @@ def seed_a_renamed_brand() -> None:
 def rename() -> None:
     job = jobs.take_next(now=NOW + DAY)
     if job is not None:
-        brand_renames.rename_brand(job, NOW + DAY)
+        brand_merges.rename_brand(job, NOW + DAY)
         jobs.finish(job)
 
 
@@ -173,7 +182,7 @@ def save_draft() -> None:
 
 
 def expire() -> None:
-    editing.expire_now(deals.get(DEAL), by=EDITOR, now=NOW)
+    deal_changes.expire_now(deals.get(DEAL), by=EDITOR, now=NOW)
 
 
 def publish_many() -> None:
@@ -213,7 +222,7 @@ def publish_changes() -> None:
     if kept is not None:
         audit_context = AuditContext(writes=(pending_edits.publish_write(kept),))
         brand = brands.get("nordlicht")
-        editing.edit(
+        deal_changes.edit(
             deal,
             kept.content,
             version=deal.version,
@@ -263,7 +272,7 @@ def empty_trash() -> None:
 
 def trash_is_empty() -> bool:
     left = [trash.find("deal", DEAL), trash.find("draft", DRAFT)]
-    return left == [None, None] and not prices.of_deal(DEAL) and not versions.newest(DEAL).versions
+    return left == [None, None] and not deals.prices_of(DEAL) and not versions.newest(DEAL).versions
 
 
 def seed_an_expired_deal() -> None:
@@ -351,6 +360,6 @@ def rename_after_the_lease(at: int) -> None:
     """A job whose worker crashed is taken again when its lease is over."""
     job = jobs.take_next(now=NOW + 2 * DAY)
     if job is not None:
-        brand_renames.rename_brand(job, NOW + 2 * DAY)
+        brand_merges.rename_brand(job, NOW + 2 * DAY)
         jobs.finish(job)
     assert jobs.take_next(now=NOW + 3 * DAY) is None

@@ -11,11 +11,7 @@ from dealsite.data.table import client
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.faults.unkind import Faults
 
-pytestmark = [
-    pytest.mark.engines("weak"),
-    pytest.mark.engines_differ,
-    pytest.mark.usefixtures("fresh_table"),
-]
+pytestmark = [pytest.mark.engines("weak"), pytest.mark.engines_differ, pytest.mark.usefixtures("fresh_table")]
 A = ("A", "A")
 
 

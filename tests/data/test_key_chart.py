@@ -7,13 +7,12 @@ from datetime import date
 from functools import cache
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from dealsite.data import keys
-from dealsite.data.entities import payments
-from dealsite.data.entities.batches import CHANGED, REFUSED
+from dealsite.data.entities import commerce
 from dealsite.data.entities.commerce import ACTIVE, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.work import CHANGED, REFUSED
 from dealsite.data.table import ids
 from dealsite.data.table.key_templates import GIVEN, TEXT, Part, Template, key
 from tests.hostile import moments, texts
@@ -28,8 +27,8 @@ STATUSES = [
     PURCHASED,
     RETURNED,
     *ORDER_STATUSES,
-    *payments.STATUSES,
-    payments.GIVEN_UP,
+    *commerce.STATUSES,
+    commerce.GIVEN_UP,
     CHANGED,
     REFUSED,
 ]
@@ -137,10 +136,7 @@ def test_what_is_stored_says_which_line_of_the_chart_it_is_and_of_what_it_is_mad
             assert said[part].lower() == value.lower()
 
 
-@given(
-    name=st.sampled_from([name for name, line in keys.CHART.items() if line.entry.index]),
-    data=st.data(),
-)
+@given(name=st.sampled_from([name for name, line in keys.CHART.items() if line.entry.index]), data=st.data())
 @settings(max_examples=200)
 def test_only_lists_that_belong_together_share_a_partition_of_an_index(name, data):
     partition, _, _ = draw_stored(data, keys.CHART[name])

@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime
 from itertools import combinations
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from dealsite.data import keys, names
 from dealsite.data.commerce import carts

@@ -6,8 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, reject, settings, strategies as st
 
 from dealsite.data import keys, names
 from dealsite.data.table.errors import Invalid

@@ -9,20 +9,21 @@ from functools import partial
 import pytest
 
 from dealsite.data.catalogue import (
-    brand_renames,
+    brand_merges,
     brands,
     buckets,
     categories,
+    deal_changes,
     deals,
+    display_names,
     drafts,
     featured,
-    known_by,
+    publishing,
 )
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
-from dealsite.data.commerce.payment import payment_actions
+from dealsite.data.commerce import payments
 from dealsite.data.editing import trash
-from dealsite.data.entities.payments import CANCELLED
+from dealsite.data.entities.commerce import CANCELLED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
@@ -64,11 +65,11 @@ def publish(deal_id: str, brand: brands.Brand, draft: drafts.Draft | None = None
 def edit(deal: deals.Deal, **changes) -> deals.Deal:
     content = replace(deal.content, **changes)
     brand = brands.get(content.brand)
-    return editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
+    return deal_changes.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
 
 
 def delete(deal: deals.Deal) -> None:
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
 
 
 def feature(page: featured.FeaturedPage, *of_deals: deals.Deal) -> featured.FeaturedPage:
@@ -124,8 +125,8 @@ def test_an_article_number_finds_each_of_those_that_take_it_at_once():
     results += at_once([partial(edit, other, article_number="X") for other in others])
     assert errors_of(results) == [errors.VersionConflict] * 2
     number = deals.get(deal.id).content.article_number
-    assert known_by.known_by(known_by.same_number(number)) == [deal.id]
-    assert set(known_by.known_by(known_by.same_number("x"))) == {other.id for other in others}
+    assert display_names.known_by(display_names.same_number(number)) == [deal.id]
+    assert set(display_names.known_by(display_names.same_number("x"))) == {other.id for other in others}
     assert checks.find(retired=True) == []
 
 
@@ -277,7 +278,7 @@ def test_a_deal_rescheduled_twice_at_once_is_at_one_time():
     deal = make_deal(live_at=NOW + HOUR)
     times = [NOW + 2 * DAY, NOW + 3 * DAY]
     results = at_once(
-        [partial(rescheduling.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW) for to in times]
+        [partial(publishing.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW) for to in times]
     )
     assert len(errors_of(results)) == 1
     assert brands.get_with_counts("nordlicht").deals == 1
@@ -289,7 +290,7 @@ def test_a_deal_rescheduled_while_it_is_edited_and_featured_stays_one_deal():
     page = featured.get("front")
     at_once(
         [
-            partial(rescheduling.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
+            partial(publishing.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
             partial(edit, deal, title="New"),
             partial(feature, page, deal),
         ]
@@ -302,7 +303,7 @@ def test_a_deal_rescheduled_while_it_is_deleted_is_there_once_or_not():
     to = NOW + 2 * DAY
     at_once(
         [
-            partial(rescheduling.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
+            partial(publishing.reschedule, deal, to, new_id=make_id(to), by=EDITOR, now=NOW),
             partial(delete, deal),
         ]
     )
@@ -340,7 +341,7 @@ def test_a_deal_moved_two_ways_at_once_is_counted_once():
 
 def test_a_deal_ended_by_two_editors_at_once_has_ended():
     deal = make_deal()
-    results = at_once([partial(editing.expire_now, deal, by=EDITOR, now=NOW) for _ in range(4)])
+    results = at_once([partial(deal_changes.expire_now, deal, by=EDITOR, now=NOW) for _ in range(4)])
     assert set(errors_of(results)) <= {errors.VersionConflict}
     assert deals.get(deal.id).card.state(NOW) == "expired"
 
@@ -359,7 +360,7 @@ def renaming():
     """What the job of a renamed brand does, and the brand before."""
     brand = make_brand()
     brands.edit(brand, name="Aurora", description="", logo=None, by=EDITOR, now=NOW)
-    return partial(brand_renames.rename_brand, jobs.take_next(now=NOW + DAY), NOW + DAY), brand
+    return partial(brand_merges.rename_brand, jobs.take_next(now=NOW + DAY), NOW + DAY), brand
 
 
 def a_deal_of_a_renamed_brand_is_featured():
@@ -411,8 +412,8 @@ def a_cancelled_payment_gets_another_card():
     def change(question, **how):
         return partial(question, "ann", payment.due_at, payment.id, **how, by=EDITOR, now=NOW)
 
-    cancel = change(payment_actions.cancel, reason="")
-    another = change(payment_actions.change_method, method="declines")
+    cancel = change(payments.cancel, reason="")
+    another = change(payments.change_method, method="declines")
     return cancel, another, lambda: (read(payment).status, read(payment).method)
 
 

@@ -14,8 +14,8 @@ from botocore.session import Session
 from dealsite.data import table
 from dealsite.data.jobs import command_runs, jobs, processes, site_switch
 from dealsite.data.jobs.command_runs import CommandPayload
-from dealsite.data.jobs.heartbeats import is_missing
 from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.processes import heartbeat_is_missing
 from dealsite.data.people import mails, throttles
 from dealsite.data.people.throttles import Limit
 from dealsite.data.table import client, errors, schema
@@ -270,7 +270,9 @@ def test_a_worker_whose_clock_was_ahead_plans_and_expires_once_an_hour_again(mon
     monkeypatch.setattr(site_switch.of_process, "lets_work", lambda: True)
     monkeypatch.setattr(schedule, "plan", lambda now: done["plan"].append(now))
     monkeypatch.setattr(schema, "delete_expired", lambda now: done["expire"].append(now))
-    for name in ("run_next", "alarms", "task_counts", "jobs"):
+    monkeypatch.setattr(schedule, "check_alarms", Quiet())
+    monkeypatch.setattr(schedule, "count_tasks", Quiet())
+    for name in ("run_next", "jobs"):
         monkeypatch.setattr(loop, name, Quiet())
     loop.run(stop, expire=True, clock=lambda: hours[passed[0]])
     assert done == {"plan": hours, "expire": hours}
@@ -305,7 +307,7 @@ def test_a_job_that_was_taken_by_a_clock_ahead_is_taken_again(wait_for_indexes: 
 
 
 def test_who_last_spoke_by_a_clock_ahead_is_missing():
-    assert [is_missing(NOW + by, now=NOW) for by in (AHEAD, timedelta(seconds=50))] == [True, False]
+    assert [heartbeat_is_missing(NOW + by, now=NOW) for by in (AHEAD, timedelta(seconds=50))] == [True, False]
 
 
 @pytest.mark.engines("native")

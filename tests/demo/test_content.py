@@ -14,10 +14,19 @@ from dealsite.data.entities.deals import ALT_CHARACTERS
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import time_of
 from dealsite.demo import loading
-from dealsite.demo.deals import DEALS, FILE, SCHEDULED, all_deals, all_drafts, featured
+from dealsite.demo.deals import (
+    BRAND_TEXTS,
+    CATEGORY_TEXTS,
+    DEALS,
+    DRAWING_TEXTS,
+    FILE,
+    PEOPLE,
+    SCHEDULED,
+    all_deals,
+    all_drafts,
+    featured,
+)
 from dealsite.demo.loading import DRAWINGS
-from dealsite.demo.people import PEOPLE
-from dealsite.demo.texts import BRAND_TEXTS, CATEGORY_TEXTS, DRAWING_TEXTS
 from dealsite.imports import csv_files
 from dealsite.imports.csv_files import CsvFormat
 from dealsite.imports.layout import FIELDS, guess_columns

@@ -17,14 +17,14 @@ from dealsite.data import table
 from dealsite.data.catalogue import (
     brands,
     categories,
+    deal_changes,
     deals,
     drafts,
     featured,
     hot,
-    prices,
+    publishing,
     relations,
 )
-from dealsite.data.catalogue.deal import deleting, editing, publishing
 from dealsite.data.commerce import carts, orders
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SHIPPED
 from dealsite.data.names import slugify
@@ -32,10 +32,8 @@ from dealsite.data.people import users
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import first_ulid_of
 from dealsite.demo import loading
-from dealsite.demo.deals import DEALS, all_deals, all_drafts
-from dealsite.demo.people import PEOPLE, SIGN_INS
+from dealsite.demo.deals import BRAND_TEXTS, DEALS, PEOPLE, SIGN_INS, all_deals, all_drafts
 from dealsite.demo.purchases import all_orders
-from dealsite.demo.texts import BRAND_TEXTS
 from tests.builders import PICTURE
 from tests.people import NOW, make_user
 
@@ -76,12 +74,7 @@ def loaded_deals():
 def test_the_shoppers_have_bought_something_and_have_something_in_their_carts(loaded):
     started = users.get("ada").created_at
     placed = [orders.get(order.username, order.id) for order in all_orders(all_deals(started), started)]
-    assert Counter(order.status for order in placed) == {
-        DELIVERED: 10,
-        PLACED: 6,
-        SHIPPED: 4,
-        CANCELLED: 2,
-    }
+    assert Counter(order.status for order in placed) == {DELIVERED: 10, PLACED: 6, SHIPPED: 4, CANCELLED: 2}
     assert {card.id for card in orders.waiting(PLACED).orders} == {
         order.id for order in placed if order.status == PLACED
     }
@@ -127,7 +120,7 @@ def test_the_known_sign_ins_work_and_keep_the_sites_own_rules(loaded):
 
 @pytest.mark.parametrize("step", ["publish", "edit"])
 def test_an_interrupted_load_goes_on_where_it_was(monkeypatch, step):
-    module = publishing if step == "publish" else editing
+    module = publishing if step == "publish" else deal_changes
     write, calls = getattr(module, step), []
 
     def interrupted(content, *more, **options):
@@ -147,7 +140,7 @@ def test_an_interrupted_load_goes_on_where_it_was(monkeypatch, step):
         versions = deal.versions(started)
         assert stored[deal.id].version == len(versions)
         assert stored[deal.id].content.price == deal.content.price
-        assert [one.price for one in prices.of_deal(deal.id)] == [
+        assert [one.price for one in deals.prices_of(deal.id)] == [
             content.price for _since, content in versions if content.price is not None
         ]
     assert brands.get_with_counts("copperleaf").deals == sum(
@@ -157,7 +150,7 @@ def test_an_interrupted_load_goes_on_where_it_was(monkeypatch, step):
 
 def test_a_price_that_somebody_set_during_an_interruption_stays(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(editing, "edit", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(deal_changes, "edit", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             load()
     started = users.get("ada").created_at
@@ -165,7 +158,7 @@ def test_a_price_that_somebody_set_during_an_interruption_stays(monkeypatch):
     stored = deals.get(halfway.id)
     content = replace(stored.content, price=Decimal("1.00"))
     brand = brands.get(stored.card.brand)
-    editing.edit(stored, content, version=1, brand=brand, by="mara", now=started)
+    deal_changes.edit(stored, content, version=1, brand=brand, by="mara", now=started)
     load()
     assert deals.get(halfway.id).content.price == Decimal("1.00")
 
@@ -188,7 +181,7 @@ def test_some_deals_are_hot_from_the_start(loaded):
 
 def test_what_was_deleted_does_not_come_back(loaded):
     deal_id = next(iter(loaded_deals()))
-    deleting.delete(deals.get(deal_id), by="mara", now=users.get("ada").created_at)
+    deal_changes.delete(deals.get(deal_id), by="mara", now=users.get("ada").created_at)
     load()
     assert deal_id not in loaded_deals()
 

@@ -16,7 +16,7 @@ from cfnlint.api import ManualArgs, lint
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from dealsite.setting_chart import SETTINGS
+from dealsite.variables import VARIABLES
 from dealsite.web import log_lines
 from tests.deploy.stack import (
     FOLDER,
@@ -158,16 +158,16 @@ def test_a_container_is_told_settings_that_there_are_and_no_secret(name):
     for setting, value in given.items():
         if setting in ("FIRST_ADMIN", "TMPDIR"):
             continue
-        assert not SETTINGS[setting].is_secret
+        assert not VARIABLES[setting].is_secret
         if isinstance(value, str):
-            SETTINGS[setting].kind(value)
+            VARIABLES[setting].kind(value)
     secrets = {one["Name"] for one in container["Secrets"]} - {"FIRST_PASSWORD"}
-    assert all(SETTINGS[one].is_secret for one in secrets)
+    assert all(VARIABLES[one].is_secret for one in secrets)
     assert given["DEALSITE_ENGINE"] == "amazon"
 
 
 def test_every_secret_of_the_chart_has_its_place():
-    chart = {name for name, one in SETTINGS.items() if one.is_secret}
+    chart = {name for name, one in VARIABLES.items() if one.is_secret}
     told = {one["Name"] for container in containers().values() for one in container["Secrets"]}
     assert told - {"FIRST_PASSWORD"} == chart
     described = {one["Properties"]["Description"] for one in resources("SecretsManager::Secret").values()}

@@ -20,10 +20,10 @@ def test_twice_the_pages_cost_twice_the_reads():
 def test_an_order_costs_the_units_that_its_questions_take():
     of = cloud_costs.units()
     units = (
-        2 * of["changing.add"][1]
-        + of["checkout.place"][1]
+        2 * of["cart_changes.add"][1]
+        + of["order_changes.place"][1]
         + of["charging.claim"][1]
-        + of["fulfilment.deliver"][1]
+        + of["order_changes.deliver"][1]
     )
     nothing = replace(cloud_costs.SITES[0], orders=0, notices=0, published=0)
     assert cloud_costs.costs(nothing)["table: writes"] == 0

@@ -19,7 +19,7 @@ from django.utils.module_loading import import_string
 from moto.server import ThreadedMotoServer
 from storages.backends.s3 import S3Storage
 
-from dealsite.data.table import access_patterns
+from dealsite.data.table import meters
 from dealsite.front_door import process
 from dealsite.lake.store import Bucket
 from dealsite.management import commands
@@ -131,7 +131,7 @@ def test_a_role_can_answer_each_request_that_pages_and_questions_declare():
     for requests in {requests for page in pages for requests in page.requests.split(" or ")}:
         for operation in budget(requests):
             assert named.get(operation, {operation}) <= allowed("WebRole", "dynamodb")["Table"], requests
-    for pattern in access_patterns.ACCESS_PATTERNS.values():
+    for pattern in meters.ACCESS_PATTERNS.values():
         for operation in budget(pattern.requests):
             assert named.get(operation, {operation}) <= allowed("ManageRole", "dynamodb")["Table"], pattern
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dealsite.metrics.chart import CHART, Kind, Metric
+from dealsite.web.counting import CHART, Kind, Metric
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ALARMS, DASHBOARD = ROOT / "deploy" / "alarms.yml", ROOT / "deploy" / "grafana.json"

@@ -17,23 +17,22 @@ from dealsite.data import keys
 from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape
 from dealsite.data.entities.chart import ROOMS
 from dealsite.data.entities.entity import Entity, pattern
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS
 from dealsite.data.table.key_templates import Entry, Pieces
-from dealsite.imports.known_formats import KNOWN_FORMATS
-from dealsite.metrics import chart as metrics_chart
-from dealsite.setting_chart import SECTIONS
+from dealsite.data.table.meters import ACCESS_PATTERNS
+from dealsite.imports.csv_format import KNOWN_FORMATS
+from dealsite.variables import VARIABLES
+from dealsite.web import counting as metrics_chart
 from tests.data.entities.examples import EXAMPLES as ENTITY_EXAMPLES
 from tests.deploy.stack import table_part
 from tests.derived import sizes
 from tests.measuring import measured_here
 from tests.pages import Route, routes
 from tests.questions import QUESTIONS, name_of, room_of
-from tests.seeds import Entity as SeedEntity
-from tests.seeds import Model
-from tests.seeds import Question as SeedQuestion
+from tests.seeds import Entity as SeedEntity, Model, Question as SeedQuestion
 from tests.seeds.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
+VARIABLE = re.compile(r'^((?:# .+\n)*)\w+ = env\(\s*"(\w+)"[^#]*?\)(  # .+)?$', re.MULTILINE)
 KEY = re.compile(r"[^\s,;()]*#[^\s,;()]*|\b[A-Z]{4,}\b")
 
 Lines = Iterator[str]
@@ -218,25 +217,30 @@ def _notes(kind: Attribute) -> str:
 
 
 def settings() -> Lines:
-    """Yield the variables that the site reads, by section."""
-    for section, declared in SECTIONS.items():
-        yield f"## {section}\n"
-        rows = (
-            (
-                f"`{one.name}`",
-                one.otherwise or _in_words(one.default),
-                one.meaning + (" (a secret)" if one.is_secret else ""),
-            )
-            for one in declared
-        )
-        yield from table("variable | default | meaning", rows)
-        yield ""
+    """Yield the variables that the site reads, by section; comments before or behind each say its meaning."""
+    code = (ROOT / "dealsite" / "settings.py").read_text("utf-8")
+    for section, lines in re.findall(r"^# -- (.+?) -+\n(.*?)(?=^# -- |\Z)", code, re.DOTALL | re.MULTILINE):
+        if rows := list(map(_variable, VARIABLE.findall(lines))):
+            yield f"## {section}\n"
+            yield from table("variable | default | meaning", rows)
+            yield ""
+
+
+def _variable(found: tuple[str, str, str]) -> tuple[str, str, str]:
+    comment, name, behind = found
+    words = " ".join((comment + behind).replace("# ", " ").split())
+    meaning, _, default = words.partition(" Default: ")
+    variable = VARIABLES[name]
+    if default:
+        meaning = meaning.removesuffix(".")
+    secret = " (a secret)" if variable.is_secret else ""
+    return f"`{name}`", default or _in_words(variable.default), meaning + secret
 
 
 def _in_words(default: Any) -> str:
     if isinstance(default, bool):
         return "yes" if default else "no"
-    if isinstance(default, tuple):
+    if isinstance(default, list):
         return " ".join(default)
     return str(default) if isinstance(default, str | int) else ""
 

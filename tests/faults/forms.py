@@ -11,18 +11,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 
-from dealsite.accounts import cookies, email_links, passwords, second_factor
+from dealsite.accounts import email_links, passwords, requests, second_factor
 from dealsite.accounts.sign_in import half_of
 from dealsite.data import keys, table
-from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.deal import deleting
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.catalogue import deal_changes, relations
+from dealsite.data.commerce import cart_changes, carts, order_changes, orders
+from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.editing import pending_edits, saved_views
-from dealsite.data.jobs import job_actions, jobs
-from dealsite.data.people import sessions, suspension, two_factor, users
+from dealsite.data.jobs import jobs, queue
+from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.writes import Update
 from tests.browser.conftest import PASSWORD, make_user
@@ -119,13 +116,13 @@ def after(*addresses: str, **data: Any) -> Sent:
 
 
 def half_way(browser: Client, prepared: Prepared) -> Data:
-    browser.cookies[cookies.HALF.name] = cookies.HALF.sign(half_of(users.get(CAREFUL)))
+    browser.cookies[requests.HALF.name] = requests.HALF.sign(half_of(users.get(CAREFUL)))
     return {"code": CODE}
 
 
 def with_a_cart(browser: Client, prepared: Prepared) -> Data:
     answer = HttpResponse()
-    cookies.set_cart(answer, prepared.more["cart_key"])
+    requests.set_cart(answer, prepared.more["cart_key"])
     browser.cookies.update(answer.cookies)
     return {}
 
@@ -320,17 +317,17 @@ def _people(content: Content, more: More) -> None:
     content.users[NEWCOMER] = newcomer = make_user(NEWCOMER, confirmed=False)
     banned = make_user("banned")
     ada = content.users[SHOPPER]
-    sessions.start(ada, key=cookies.new_key(), user_agent="", address="127.0.0.1", now=NOW)
+    sessions.start(ada, key=requests.new_key(), user_agent="", address="127.0.0.1", now=NOW)
     more["other_session"] = sessions.of_user(SHOPPER, now=NOW)[0].key_hash
     more["reset_link"] = f"/account/password-reset/{SHOPPER}/{passwords.make_reset_token(ada, now=NOW)}/"
     more["confirmation_link"] = email_links.confirmation_path(newcomer, now=NOW)
     more["take_back_link"] = email_links.take_back_path(ada, "old@example.org", now=NOW)
-    suspension.suspend(banned, reason="spam", by=ADMIN, now=NOW)
+    sessions.suspend(banned, reason="spam", by=ADMIN, now=NOW)
 
 
 def _deals(content: Content, more: More) -> None:
     gone = make_deal(title="Gone")
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     more["gone"] = gone.id
     drawn = content.deals["live"].content.picture
     assert drawn
@@ -350,21 +347,21 @@ def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username=SHOPPER, now=NOW)
     relations.add(relations.DEAL_LIKE, content.id("ending"), username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
-    fulfilment.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
+    order_changes.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
     more["removed"] = make_deal(title="Removed").id
     owner = carts.user_cart(SHOPPER)
     for deal in (more["edited"], content.id("ending")):
-        changing.add(owner, CartAddition(deal, 1, new_ulid(NOW)), now=NOW)
+        cart_changes.add(owner, CartAddition(deal, 1, new_ulid(NOW)), now=NOW)
     cart = carts.read(owner, now=NOW)
     more["line"], more["in_cart"] = cart.active[0].ref, cart.active[0].deal
     more["saved_line"] = cart.saved[0].ref
-    more["cart_key"] = key = cookies.new_key()
-    changing.add(carts.visitor_cart(key), CartAddition(content.id("ending"), 1, new_ulid(NOW)), now=NOW)
+    more["cart_key"] = key = requests.new_key()
+    cart_changes.add(carts.visitor_cart(key), CartAddition(content.id("ending"), 1, new_ulid(NOW)), now=NOW)
 
 
 def _jobs(more: More) -> None:
     for number, name in enumerate(("job", "paused", "failed")):
         more[name] = make_announcement(more["live"], new_ulid(NOW, 4720 + number))
-    job_actions.pause(more["paused"], by=EDITOR, now=NOW)
+    queue.pause(more["paused"], by=EDITOR, now=NOW)
     table.write(Update(key=keys.job(more["failed"]), set={"taken_by": WORKER, "tries": jobs.MAX_TRIES}))
     jobs.fail(jobs.get(more["failed"]), "Broken", now=NOW)

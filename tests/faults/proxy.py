@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Self
 
-from dealsite.data.table import sockets
+from dealsite.data.table import connection
 from dealsite.engine.server import random_loopback
 from tests.faults.unkind import READS, WRITES, ItemKey, _inserted, _written
 
@@ -304,7 +304,7 @@ class Proxy:
             for attempt in range(2):
                 if self._engine is None:
                     self._engine = http.client.HTTPConnection("engine")
-                    self._engine.sock = sockets.connect(self.engine_url, 15)
+                    self._engine.sock = connection.connect(self.engine_url, 15)
                     self._engine.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 try:
                     self._engine.request("POST", "/", body, passed)

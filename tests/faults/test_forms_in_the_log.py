@@ -22,7 +22,7 @@ LINKS = ("reset_link", "confirmation_link", "take_back_link")
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    with collected("dealsite.web.request_log") as made:
+    with collected("dealsite.web.counting") as made:
         yield made
 
 

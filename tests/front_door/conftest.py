@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dealsite.front_door.application import ID_PLACE, FrontDoor
-from dealsite.front_door.limits import Limits
+from dealsite.front_door.connections import Limits
 from dealsite.front_door.process import web_server
 from dealsite.processes import heartbeat
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from dealsite.front_door.limits import BYTES_A_SECOND, HEADER_BYTES, Limits
+from dealsite.front_door.connections import BYTES_A_SECOND, HEADER_BYTES, Limits
 from tests.front_door.conftest import PATIENT, everything, seconds_until_closed, status_of, wait_for
 
 SHORT = Limits(patience=0.4, per_address=100, connections=1_000)
@@ -167,11 +167,11 @@ def test_in_all_there_are_so_many_connections_and_a_new_one_replaces_the_oldest_
 
 
 def test_behind_a_proxy_there_is_no_limit_for_its_address(settings):
-    from dealsite.front_door import limits
+    from dealsite.front_door import connections
 
-    assert limits.from_settings().per_address == settings.DEALSITE_CONNECTIONS_PER_ADDRESS > 0
+    assert connections.limits_from_settings().per_address == settings.DEALSITE_CONNECTIONS_PER_ADDRESS > 0
     settings.DEALSITE_TRUSTED_PROXIES = 1
-    assert limits.from_settings().per_address == 0
+    assert connections.limits_from_settings().per_address == 0
 
 
 def test_zero_is_no_limit(serve):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from dealsite.front_door.limits import PIPELINED
+from dealsite.front_door.connections import PIPELINED
 from tests.front_door.conftest import everything, status_of, wait_for
 
 

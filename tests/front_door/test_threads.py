@@ -13,9 +13,9 @@ from django.urls import path
 
 from dealsite import middleware
 from dealsite.data.table import meters
-from dealsite.front_door import pools
+from dealsite.front_door import connections
 from dealsite.front_door.application import PAGE_THREADS
-from dealsite.front_door.limits import QUEUE_SECONDS
+from dealsite.front_door.connections import QUEUE_SECONDS
 from tests.builders import Clock
 from tests.front_door.conftest import status_of, wait_for
 
@@ -56,7 +56,7 @@ def test_health_never_waits_behind_pages(hanging, address):
 
 
 def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(hanging, caplog):
-    caplog.set_level(logging.INFO, logger="dealsite.web.request_log")
+    caplog.set_level(logging.INFO, logger="dealsite.web.counting")
     began = time.monotonic()
     answer = hanging.ask(GET % b"/")
     assert status_of(answer) == 503
@@ -70,7 +70,7 @@ def test_who_waits_in_vain_for_a_thread_gets_a_503_that_says_when_to_come_back(h
 
 
 def test_who_would_be_too_many_to_wait_gets_it_at_once(hanging, monkeypatch):
-    monkeypatch.setattr(pools, "QUEUED", 2)
+    monkeypatch.setattr(connections, "QUEUED", 2)
     for _ in range(2):
         hanging.connect(GET % b"/")
     wait_for(lambda: hanging.server is not None and len(hanging.connections.open) == PAGE_THREADS + 2)
@@ -167,8 +167,8 @@ def test_an_error_in_the_middle_of_an_answer_breaks_the_connection(serve, caplog
 
 
 def test_a_call_has_room_for_the_frames_of_what_it_calls():
-    assert pools.with_room.__code__.co_stacksize * 8 > 200_000
-    assert pools.with_room(lambda waited: waited + 1, 2.0) == 3.0
+    assert connections.with_room.__code__.co_stacksize * 8 > 200_000
+    assert connections.with_room(lambda waited: waited + 1, 2.0) == 3.0
 
 
 def test_a_process_that_gets_no_threads_does_not_begin_to_answer(monkeypatch):
@@ -181,5 +181,5 @@ def test_a_process_that_gets_no_threads_does_not_begin_to_answer(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(RuntimeError, match="can't start new thread"):
-        pools.Pool(4, "page")
+        connections.Pool(4, "page")
     assert started == ["page_0", "page_1"]

@@ -12,10 +12,10 @@ import pytest
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.data import table
 from dealsite.data.people import sessions
-from dealsite.front_door.limits import SMALL_BYTES
+from dealsite.front_door.connections import SMALL_BYTES
 from dealsite.web.uploads import PICTURE_FORM
 from dealsite.wsgi import application
 from tests.front_door.conftest import everything
@@ -48,7 +48,7 @@ def head(
     }
     if roles != ("-",):
         user = make_user(roles=roles)
-        kept = cookies.new_key()
+        kept = requests.new_key()
         sessions.start(user, key=kept, user_agent="", address="127.0.0.1", now=timezone.now())
         fields["Cookie"] = f"{cookie_name()}={user.username}:{key or kept}"
     return fields

@@ -18,7 +18,7 @@ from django.template import engines
 
 from dealsite.data import table
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.front_door import limits, process, warm_up
+from dealsite.front_door import connections, process
 from dealsite.wsgi import application
 from tests.builders import make_deal
 from tests.front_door.conftest import everything, status_of
@@ -53,7 +53,7 @@ def statuses_of_warm_up() -> list[str]:
         return application(environ, start)
 
     application = WSGIHandler()  # which reads the settings of now
-    warm_up.warm_up(noted)
+    process.warm_up(noted)
     return statuses
 
 
@@ -68,7 +68,7 @@ def test_warming_up_makes_a_page_as_for_a_visitor(whole_table):
 def test_the_templates_of_public_pages_are_read(whole_table):
     (loader,) = engines["django"].engine.template_loaders  # type: ignore[attr-defined]
     loader.reset()
-    warm_up.warm_up(application)
+    process.warm_up(application)
     read = {template.name for template in loader.get_template_cache.values()}
     assert {"shopping/catalogue/front_page.html", "shopping/catalogue/deal.html", "base.html"} <= read
 
@@ -85,7 +85,7 @@ def test_a_table_that_is_away_keeps_no_process_from_starting_and_is_no_news(sett
         table.reset()
         category_names.forget()
         began = time.monotonic()
-        warm_up.warm_up(application)
+        process.warm_up(application)
         assert time.monotonic() - began < 5
         table.reset()
     assert category_names.has_failed
@@ -100,7 +100,7 @@ def search_away(settings, tmp_path):
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """A function that starts a web process at a socket that is open already, as the launcher's is."""
-    listening = socket.create_server(("127.0.0.1", 0), backlog=limits.BACKLOG)
+    listening = socket.create_server(("127.0.0.1", 0), backlog=connections.BACKLOG)
     port = listening.getsockname()[1]
     processes = []
 

@@ -7,10 +7,9 @@ import random
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dealsite.imports import csv_files, csv_format, encodings
+from dealsite.imports import csv_files, csv_format
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from tests.imports.builders import records_of
 
@@ -258,10 +257,10 @@ def test_a_code_page_is_guessed_where_its_words_tell(subtests):
     ]:
         with subtests.test(content=content, encoding=encoding):
             assert csv_format.inspect(io.BytesIO(f"a,b\n{content}\n".encode(encoding))).encoding == encoding
-    shown = encodings.in_each(f"a,b\n{polish}\n".encode("cp1250"))
+    shown = csv_files.in_each(f"a,b\n{polish}\n".encode("cp1250"))
     assert (shown["cp1250"], shown["cp1252"]) == (polish, "£ódŸ ¿ó³ta,Œnie¿ka")
     assert "utf-8" not in shown
-    assert encodings.in_each(b"a,b\n1,2\n") == {}
+    assert csv_files.in_each(b"a,b\n1,2\n") == {}
 
 
 def test_one_damaged_row_does_not_make_the_file_another_one():

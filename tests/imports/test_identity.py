@@ -9,8 +9,7 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import brands, deal_changes
 from dealsite.imports.publishing import DEALS, DRAFTS
 from tests.builders import EDITOR, NOW, make_brand, make_category, make_deal, make_draft
 from tests.imports.builders import as_csv, make_row, run_import, write_csv
@@ -66,7 +65,7 @@ def test_a_row_may_mean_a_deal_by_its_id_and_hold_nothing_else(tmp_path):
     rows = {"id": deal.id.lower(), "price": "1"}, {"id": "4711"}
     assert again(tmp_path, *rows, columns=columns) == (0, 1, 1)
     assert again(tmp_path, *rows, columns=columns, dry_run=True) == (0, 1, 1)
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     assert again(tmp_path, {"id": deal.id, "url": "https://shop.example/new"}) == (1, 0, 0)
 
 
@@ -160,7 +159,7 @@ def test_a_number_that_is_no_longer_the_deals_or_stands_for_two_in_this_file_mea
     assert again(tmp_path, {"title": "Lamp", "url": LINK}, row, dry_run=True) == (1, 1, 0)
     assert again(tmp_path, row, row | {"title": "Lamp 3", "url": f"{LINK}/3"}, dry_run=True) == (1, 1, 0)
     new = replace(deal.content, article_number="B-2")
-    editing.edit(deal, new, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+    deal_changes.edit(deal, new, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
     assert again(tmp_path, row, dry_run=True) == (1, 0, 0)
 
 
@@ -198,7 +197,7 @@ def test_a_file_without_article_numbers_costs_no_more_and_one_with_some_a_query_
 
 
 def test_a_deal_that_was_deleted_is_not_meant(tmp_path):
-    deleting.delete(make_deal(link=LINK), by=EDITOR, now=NOW)
+    deal_changes.delete(make_deal(link=LINK), by=EDITOR, now=NOW)
     assert again(tmp_path, {"url": LINK}) == (1, 0, 0)
 
 

@@ -54,7 +54,7 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
             f"11,external,B1,,Brass lamp,1,0,visible,Short,{HTML},,2026-12-01 00:00:00,taxable,1,5,,"
             f'12.50,20,"Lamps, Home '
             f'& Garden > Lamps",,"{PICTURE}, https://cdn.example/2.jpg",https://shop.example/brass-lamp,'
-            f"Buy,0,Nordlicht",
+            f"Buy,0,Nordlicht"
         ],
         {
             2: {
@@ -73,7 +73,7 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
         [
             f'B1,,Default,simple,"Default Category/Home,Default Category/Home/Lamps",base,Brass lamp,'
             f"{HTML},,1.0000,1,Taxable"
-            f' Goods,"Catalog, Search",20.0000,12.5000,,12/1/26,brass-lamp,{PICTURE},Nordlicht,5.0000,1',
+            f' Goods,"Catalog, Search",20.0000,12.5000,,12/1/26,brass-lamp,{PICTURE},Nordlicht,5.0000,1'
         ],
         {
             2: {
@@ -91,7 +91,7 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
         "Image URLs (x,y,z...)",
         [
             f"1;1;Brass lamp;Lamps,Home;12.500000;1;6;1;;B1;X;Nordlicht;;5;Short;{HTML};;brass-lamp;"
-            f"{PICTURE},https://cdn.example/2.jpg",
+            f"{PICTURE},https://cdn.example/2.jpg"
         ],
         {2: {"link": "https://shop.example/brass-lamp.html", "stock": 5, "was_price": "None"}},
     ),
@@ -101,7 +101,7 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
         [
             f"B1\tBrass lamp\tMade of "
             f"**brass**.\thttps://shop.example/brass-lamp\t{PICTURE}\tin_stock\t20.00 EUR\t12.50 EUR\t"
-            "2026-11-21T09:00+0100/2026-12-01T00:00+0000\tNordlicht\t\t594\tHome > Lamps\tnew",
+            "2026-11-21T09:00+0100/2026-12-01T00:00+0000\tNordlicht\t\t594\tHome > Lamps\tnew"
         ],
         {2: {"link": "https://shop.example/brass-lamp", "expires_at": "2026-12-01 00:00:00+00:00"}},
     ),
@@ -115,7 +115,7 @@ FILES: dict[str, tuple[str, list[str], dict[int, dict[str, object]]]] = {
         [
             f"https://www.awin1.com/pclick.php?p=1&a=2&m=3,Brass lamp,1,B1,{PICTURE},{HTML},Home > "
             f"Lamps,12.50,Shop,3,Lamps,1,,"
-            "EUR,,4.95,https://shop.example/brass-lamp,en,,EUR12.50,1,Nordlicht,20.00,5,",
+            "EUR,,4.95,https://shop.example/brass-lamp,en,,EUR12.50,1,Nordlicht,20.00,5,"
         ],
         {
             2: {

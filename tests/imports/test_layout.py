@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
 from dealsite.data.table.ids import iso
 from dealsite.imports import cells, csv_files, layout, rows
 from dealsite.imports.cells import COMMA, DAY_FIRST, MONTH_FIRST, POINT, Unreadable
@@ -223,7 +223,7 @@ def test_no_cell_holds_up_an_import(subtests):
 
 
 def test_a_layout_is_stored_and_read_again():
-    assert from_item(Layout, to_item(GERMAN)) == GERMAN
+    assert payload_from_item(Layout, payload_to_item(GERMAN)) == GERMAN
 
 
 def test_files_with_the_same_first_line_are_known_again():

@@ -114,11 +114,7 @@ def test_microdata_of_its_own_product_only():
 
 def test_open_graph_alone():
     found = page(
-        metas(
-            og_type="product",
-            og_title="Lamp &amp; chair",
-            og_image="http://shop.example/lamp.jpg",
-        ),
+        metas(og_type="product", og_title="Lamp &amp; chair", og_image="http://shop.example/lamp.jpg"),
         '<meta property="og:image:secure_url" content="https://shop.example/lamp.jpg">',
         '<meta property="product:price:amount" content="99,90">',
         '<meta property="product:sale_price:amount" content="79,90">',

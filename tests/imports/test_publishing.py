@@ -3,10 +3,9 @@
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, categories, deals
+from dealsite.data.catalogue import brands, categories, deals, publishing as deal_publishing
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.catalogue.deal import publishing as deal_publishing
-from dealsite.data.catalogue.deal.publishing import publish_many
+from dealsite.data.catalogue.publishing import publish_many
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
 from dealsite.imports import publishing, rows

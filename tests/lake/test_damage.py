@@ -15,8 +15,7 @@ import pytest
 
 from dealsite.ask.lake import open_lake
 from dealsite.data import table
-from dealsite.lake import compaction, layout, manifest, rows
-from dealsite.lake import projection as lakes
+from dealsite.lake import manifest, projection, projection as lakes, rows
 from dealsite.lake.entities import ADMIN, BY_TYPE
 from dealsite.lake.projection import Lake
 from dealsite.lake.store import Folder
@@ -43,7 +42,7 @@ def site(tmp_path, settings):
         made.write("Deal", number, 1)
     made.wait_for_indexes()
     made.rebuild([])
-    compaction.compact(made.disk, now=LATER)
+    projection.compact(made.disk, now=LATER)
     for number in (1, 2):  # the first commit is followed by a compaction
         made.write("Deal", number, 2)
         made.round()
@@ -82,7 +81,7 @@ def look(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("part", [layout.CURRENT, layout.RECENT])
+@pytest.mark.parametrize("part", [manifest.CURRENT, manifest.RECENT])
 def test_a_file_of_states_that_is_damaged_is_noticed_and_nobody_asks_a_lake_without_it(site, part, how):
     lake = lake_of(site)
     look(lake)
@@ -90,7 +89,7 @@ def test_a_file_of_states_that_is_damaged_is_noticed_and_nobody_asks_a_lake_with
     gone = set(manifest.superseded(site.disk))
     path = next(path for path in site.disk.paths(part) if path not in gone)
     damage(site.disk.root / path, how)
-    if part == layout.CURRENT:
+    if part == manifest.CURRENT:
         assert open_lake({ADMIN}) is None  # at once
     with pytest.raises(Damaged):
         look(lake)
@@ -114,9 +113,9 @@ def build(site: Site) -> None:
 def test_a_damaged_file_of_changes_is_kept_apart_and_said(site, how, running, caplog):
     lake = lake_of(site)
     look(lake)
-    compaction.compact(site.disk, now=site.stream.changes[-1].at + timedelta(days=1))
+    projection.compact(site.disk, now=site.stream.changes[-1].at + timedelta(days=1))
     lake._watch.begin()
-    path = next(iter(set(site.disk.paths(layout.HISTORY)) - set(manifest.superseded(site.disk))))
+    path = next(iter(set(site.disk.paths(manifest.HISTORY)) - set(manifest.superseded(site.disk))))
     damage(site.disk.root / path, how)
     if not running:
         site.close()
@@ -125,7 +124,7 @@ def test_a_damaged_file_of_changes_is_kept_apart_and_said(site, how, running, ca
     look(lake)
     assert ("lake_history_lost" if how == "gone" else "lake_history_damaged") in caplog.text
     apart = [path.replace("/", " ")] if how != "gone" else []
-    assert site.disk.paths(layout.DAMAGED) == [f"{layout.DAMAGED}/{name}" for name in apart]
+    assert site.disk.paths(manifest.DAMAGED) == [f"{manifest.DAMAGED}/{name}" for name in apart]
     caplog.clear()
     look(lake)
     assert caplog.text == ""  # once
@@ -135,16 +134,16 @@ def test_a_damaged_file_of_changes_is_kept_apart_and_said(site, how, running, ca
 
 def test_few_damaged_files_are_kept(site):
     for number in range(manifest.DAMAGED_KEPT + 5):
-        path = f"{layout.HISTORY}/entity=deals/day=2026-01-01/{number:03d}.parquet"
+        path = f"{manifest.HISTORY}/entity=deals/day=2026-01-01/{number:03d}.parquet"
         site.disk.put(path, b"no Parquet")
         manifest.unreadable(site.disk, path)
-    assert len(site.disk.paths(layout.DAMAGED)) == manifest.DAMAGED_KEPT
+    assert len(site.disk.paths(manifest.DAMAGED)) == manifest.DAMAGED_KEPT
 
 
 def test_a_file_that_was_only_touched_or_copied_back_is_taken_as_it_is(site):
     lake = lake_of(site)
     path = next(
-        path for path in site.disk.paths(layout.CURRENT) if path not in manifest.superseded(site.disk)
+        path for path in site.disk.paths(manifest.CURRENT) if path not in manifest.superseded(site.disk)
     )
     os.utime(site.disk.root / path, (1, 1))
     look(lake)
@@ -152,7 +151,7 @@ def test_a_file_that_was_only_touched_or_copied_back_is_taken_as_it_is(site):
     site.assert_is_whole()
 
 
-@pytest.mark.parametrize("name", [layout.STATE, layout.FILES])
+@pytest.mark.parametrize("name", [manifest.STATE, manifest.FILES])
 @pytest.mark.parametrize("how", ["gone", "truncated", "garbage"])
 def test_without_its_checkpoint_or_its_list_of_files_a_lake_is_built_anew(site, name, how):
     damage(site.disk.root / name, how)
@@ -181,10 +180,10 @@ def test_a_new_lake_that_was_damaged_before_its_swap_is_not_taken_for_whole(site
     site.close()
     lake = site.lake()
     lake.build(list(site.stream.table.values()), START)
-    (made, *_) = site.disk.paths(f"{layout.MADE}/")[:1]
+    (made, *_) = site.disk.paths(f"{manifest.MADE}/")[:1]
     match spoilt:
         case "ready":
-            site.disk.put(layout.READY, b"{")
+            site.disk.put(manifest.READY, b"{")
         case "file":
             damage(site.disk.root / made, "truncated")
         case "gone":
@@ -211,10 +210,10 @@ def test_who_goes_on_building_a_deleted_lake_adds_nothing_to_the_next_one(site):
     late.build(
         scanned(), START
     )  # whose ready.json would be the newest; its lease is lost, so that nobody swaps it
-    names = {path.split("/")[1] for path in site.disk.paths(layout.MADE)} - {"ready.json"}
+    names = {path.split("/")[1] for path in site.disk.paths(manifest.MADE)} - {"ready.json"}
     assert len(names) == 2
-    (made,) = [n for n in names if orjson.loads(site.disk.get(layout.READY) or b"")["aside"].endswith(n)]
-    assert len(site.disk.paths(f"{layout.MADE}/{made}")) == 1
+    (made,) = [n for n in names if orjson.loads(site.disk.get(manifest.READY) or b"")["aside"].endswith(n)]
+    assert len(site.disk.paths(f"{manifest.MADE}/{made}")) == 1
 
 
 def test_an_item_that_no_table_can_hold_keeps_no_other_from_the_lake(tmp_path, settings, monkeypatch):
@@ -304,7 +303,7 @@ def test_what_is_merged_stays_for_a_minute_for_questions_that_read_it(tmp_path, 
 
 
 WAYS_TO_TAKE = [
-    *("all", layout.CURRENT, layout.RECENT, layout.STATE, layout.FILES, "file", "locks"),
+    *("all", manifest.CURRENT, manifest.RECENT, manifest.STATE, manifest.FILES, "file", "locks"),
     *("truncated", "garbage", "all twice"),
 ]
 
@@ -312,13 +311,13 @@ WAYS_TO_TAKE = [
 def take(root, way: str, chance: random.Random) -> None:
     files = [*root.glob("current/*/*/*.parquet"), *root.glob("recent/*/*.parquet")]
     match way:
-        case "all" | layout.CURRENT | layout.RECENT:
+        case "all" | manifest.CURRENT | manifest.RECENT:
             shutil.rmtree(root if way == "all" else root / way, ignore_errors=True)
         case "all twice":
             shutil.rmtree(root, ignore_errors=True)
             threading.Event().wait(chance.random() * 0.3)  # a new one is being made now
             shutil.rmtree(root, ignore_errors=True)
-        case layout.STATE | layout.FILES:
+        case manifest.STATE | manifest.FILES:
             (root / way).unlink(missing_ok=True)
         case "locks":
             for lock in root.glob("*.lock"):

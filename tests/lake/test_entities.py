@@ -5,13 +5,11 @@ from decimal import Decimal
 import pyarrow.parquet as pq
 import pytest
 
-from dealsite.data.entities.attributes import Bytes, Map, Money, Time
+from dealsite.data.entities.attributes import Bytes, Map, Money, Text, Time
 from dealsite.data.entities.chart import ENTITIES as STORED
-from dealsite.data.entities.texts import Text
-from dealsite.lake.columns import CHANGE, STATE, Column, attribute
+from dealsite.lake.columns import CHANGE, STATE, Column, attribute, hash_of_email
 from dealsite.lake.entities import BY_TYPE, ENTITIES, TIMELESS, columns
 from dealsite.lake.projection import Lake
-from dealsite.lake.sources import hash_of_email
 from tests.lake.disks import Disk
 from tests.lake.items import SECRET, item, key
 from tests.stream.fakes import FakeStream

@@ -8,15 +8,13 @@ from datetime import timedelta
 import hypothesis.strategies as st
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, note
-from hypothesis import settings as hypothesis_settings
+from hypothesis import given, note, settings as hypothesis_settings
 
 from dealsite.data.table.ids import iso
-from dealsite.lake import compaction, layout, manifest, rows
-from dealsite.lake import projection as lakes
+from dealsite.lake import manifest, projection, projection as lakes, rows
 from dealsite.lake.entities import BY_TYPE, ENTITIES
 from dealsite.lake.projection import Lake
-from dealsite.stream import leases
+from dealsite.stream import rebuilding
 from dealsite.stream.consumer import Consumer
 from dealsite.stream.projection import Checkpoint
 from tests.builders import NOW
@@ -145,7 +143,7 @@ def test_whatever_happens_the_lake_ends_equal_to_the_table(histories, tmp_path_f
                     case "split":
                         site.stream.split()
                     case "compact":
-                        compaction.compact(site.disk, now=LATER)
+                        projection.compact(site.disk, now=LATER)
                     case "restart":
                         site.close()
             except Crash:
@@ -154,11 +152,11 @@ def test_whatever_happens_the_lake_ends_equal_to_the_table(histories, tmp_path_f
                 site.consumer = None
         site.wait_for_indexes()
         site.assert_is_whole()
-        compaction.compact(site.disk, now=LATER)
+        projection.compact(site.disk, now=LATER)
         site.assert_is_whole()
-        compaction.compact(site.disk, now=LATER)
+        projection.compact(site.disk, now=LATER)
         site.assert_is_whole()
-        assert site.disk.paths(layout.RECENT) == []
+        assert site.disk.paths(manifest.RECENT) == []
 
     live()
 
@@ -173,12 +171,12 @@ def test_a_lake_is_whole_after_a_crash_at_each_of_its_writes(tmp_path):
         site.write("Deal", 1, 0)
         site.write("Order", 0, 2)
         site.round()
-        compaction.compact(site.disk, now=LATER)
+        projection.compact(site.disk, now=LATER)
         site.write("Deal", 0, 3)
         site.rebuild([("Order", 1, 0), ("User", 1, 1)])
         while site.round():
             pass
-        compaction.compact(site.disk, now=LATER)
+        projection.compact(site.disk, now=LATER)
 
     for at in itertools.count():  # the last moment before a write is the first one after the write before
         site = Site(Disk(tmp_path / str(at)), page_size=4)
@@ -247,7 +245,7 @@ def test_an_item_that_moves_to_another_day_leaves_nothing_behind(disk):
             site.write("User", number - 1, 1)
             site.write("User", number - 2, 1)
         site.repeat(0, 100)
-        compaction.compact(disk, now=much_later)
+        projection.compact(disk, now=much_later)
         for number in (2, 3, 4, 5, 6, 7):
             site.write("User", number, 2)
     site.wait_for_indexes()
@@ -274,11 +272,11 @@ def test_a_new_lakes_file_that_is_named_as_a_merged_one_stays(disk):
     site.rebuild([])
     site.write("Deal", 4, 1)  # of the same day
     site.repeat(len(site.stream.changes) - 1, 1)
-    compaction.compact(disk, now=LATER)
+    projection.compact(disk, now=LATER)
     site.write("Deal", 4, 0)
     site.rebuild([])
     site.assert_is_whole_but_for_history()
-    compaction.compact(disk, now=LATER)
+    projection.compact(disk, now=LATER)
     site.assert_is_whole_but_for_history()
 
 
@@ -291,8 +289,8 @@ def test_deletions_are_forgotten_after_two_days_and_no_earlier(disk):
     for second, kept in ((0, [False, True]), (1, [False])):
         site.write("Deal", 4, 1 + second)  # of the same day
         site.repeat(len(site.stream.changes) - 1, 1)
-        compaction.compact(disk, now=deleted_at + compaction.TOMBSTONES_KEPT + timedelta(seconds=second))
-        (path,) = set(disk.paths(layout.CURRENT)) - set(manifest.superseded(disk))
+        projection.compact(disk, now=deleted_at + projection.TOMBSTONES_KEPT + timedelta(seconds=second))
+        (path,) = set(disk.paths(manifest.CURRENT)) - set(manifest.superseded(disk))
         states = pq.read_table(io.BytesIO(disk.get(path)))
         assert sorted(states["deleted"].to_pylist()) == kept
         site.assert_is_whole()
@@ -313,7 +311,7 @@ def test_the_consumer_compacts_after_some_commits_but_not_while_a_new_lake_is_ma
     for _ in range(3):
         site.round()
     assert len(compacted) == 2
-    with leases.locked(site.consumer.projection.folder, leases.BUILDING, wait=True):
+    with rebuilding.locked(site.consumer.projection.folder, rebuilding.BUILDING, wait=True):
         for _ in range(4):
             site.round()
         assert len(compacted) == 2
@@ -321,18 +319,18 @@ def test_the_consumer_compacts_after_some_commits_but_not_while_a_new_lake_is_ma
     assert len(compacted) == 3
 
 
-@pytest.mark.parametrize("number", [2, compaction.HISTORY_FILES])
+@pytest.mark.parametrize("number", [2, projection.HISTORY_FILES])
 def test_a_days_history_becomes_one_file(disk, number):
     site = Site(disk, page_size=1)
     for variant in range(1, number + 1):
         site.write("Deal", 1, variant)
         site.round()
-    before = disk.paths(layout.HISTORY)
+    before = disk.paths(manifest.HISTORY)
     assert len(before) == number
-    compaction.compact(disk, now=site.stream.changes[-1].at + timedelta(days=1))
+    projection.compact(disk, now=site.stream.changes[-1].at + timedelta(days=1))
     site.assert_is_whole()
-    assert set(before) <= set(disk.paths(layout.HISTORY))  # a query may be reading them
-    compaction.compact(disk, now=site.stream.changes[-1].at + timedelta(days=1))
+    assert set(before) <= set(disk.paths(manifest.HISTORY))  # a query may be reading them
+    projection.compact(disk, now=site.stream.changes[-1].at + timedelta(days=1))
     days = {change.at.date() for change in site.stream.changes}
-    assert len(disk.paths(layout.HISTORY)) == len(days)
+    assert len(disk.paths(manifest.HISTORY)) == len(days)
     site.assert_is_whole()

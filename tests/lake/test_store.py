@@ -6,9 +6,8 @@ import pyarrow.fs as pafs
 import pytest
 from moto.server import ThreadedMotoServer
 
-from dealsite.lake import layout, store
-from dealsite.lake.compaction import compact
-from dealsite.lake.projection import Lake
+from dealsite.lake import manifest, store
+from dealsite.lake.projection import Lake, compact
 from dealsite.lake.store import Bucket, Folder
 from dealsite.stream.projection import Checkpoint
 from tests.builders import NOW
@@ -76,7 +75,7 @@ def test_a_lake_in_a_bucket_is_the_same_as_one_in_a_folder(bucket, tmp_path):
     for path in bucket.paths(""):
         folder.put(path, bucket.get(path))
     assert_is(folder.root, stream.table, stream.changes[-1:])
-    assert layout.STATE in bucket.paths("")
+    assert manifest.STATE in bucket.paths("")
 
 
 def test_a_file_that_is_being_made_is_not_seen(tmp_path, monkeypatch):

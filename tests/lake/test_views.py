@@ -7,9 +7,8 @@ import duckdb
 import pytest
 from django.core.management import CommandError, call_command
 
-from dealsite.data.entities.attributes import Flag, Money
-from dealsite.data.entities.texts import Text
-from dealsite.lake import layout, rows, views
+from dealsite.data.entities.attributes import Flag, Money, Text
+from dealsite.lake import manifest, rows, views
 from dealsite.lake.columns import DAY, KINDS, STATE
 from dealsite.lake.entities import BY_TYPE, ENTITIES, Entity, columns
 from dealsite.lake.projection import Lake
@@ -55,7 +54,7 @@ def test_a_column_that_files_lack_is_null_and_one_that_is_no_more_is_ignored(lak
             connection.execute(statement)
         assert columns_of(connection, "orders") == views.current_columns(newer)
         assert connection.execute("SELECT total, gift FROM orders").fetchall() == [(30, None)]
-    (path,) = disk.paths(layout.RECENT)
+    (path,) = disk.paths(manifest.RECENT)
     table = rows.read(disk.get(path), rows.schema(newer, STATE | DAY))
     assert table.column_names == [
         "id",
@@ -99,11 +98,11 @@ def test_what_athena_is_told_fits_the_files(lake, disk):
                 connection.execute(f"CREATE TABLE {name} ({fields})")
             elif text.startswith("CREATE OR REPLACE VIEW"):
                 connection.execute(text)
-        (recent,) = disk.paths(layout.RECENT)
+        (recent,) = disk.paths(manifest.RECENT)
         found = f"SELECT * FROM read_parquet('{disk.root / recent}', hive_partitioning = false)"  # noqa: S608
         connection.execute(f"INSERT INTO lake.orders_recent_files BY NAME {found}")
         connection.execute(f"INSERT INTO lake.orders_recent_files BY NAME {found}")
-        for path in disk.paths(layout.HISTORY):
+        for path in disk.paths(manifest.HISTORY):
             changes = f"SELECT * EXCLUDE (entity) FROM read_parquet('{disk.root / path}')"  # noqa: S608
             for _ in range(2):
                 connection.execute(f"INSERT INTO lake.orders_change_files BY NAME {changes}")

@@ -12,7 +12,7 @@ from prometheus_client import values
 from prometheus_client.parser import text_string_to_metric_families
 
 from dealsite.data.table import meters
-from dealsite.metrics import counting, page
+from dealsite.web import counting, metrics
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 begin = counting.begin  # before a fixture of all tests takes it away
@@ -70,6 +70,6 @@ def samples() -> Samples:
     """Return all that /metrics shows, by name and labels."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(page.text().decode())
+        for family in text_string_to_metric_families(metrics.text().decode())
         for sample in family.samples
     }

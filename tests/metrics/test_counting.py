@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.metrics import chart, counting
+from dealsite.web import counting
 from tests.metrics.conftest import begin
 from tests.pages import routes
 
@@ -17,8 +17,8 @@ from tests.pages import routes
 def test_what_all_processes_count_is_added_up(processes, shown):
     for part in ("web", "web", "worker"):
         processes.begin(part)
-        counting.add(chart.PAGE_CACHE, "kept", by=2)
-        counting.took(chart.JOB_SECONDS, "sing", seconds=0.5)
+        counting.add(counting.PAGE_CACHE, "kept", by=2)
+        counting.took(counting.JOB_SECONDS, "sing", seconds=0.5)
     assert shown("dealsite_page_cache_total", result="kept") == 6
     assert shown("dealsite_job_seconds_bucket", kind="sing", le="0.1") == 0
     assert shown("dealsite_job_seconds_bucket", kind="sing", le="1.0") == 3
@@ -27,19 +27,19 @@ def test_what_all_processes_count_is_added_up(processes, shown):
 
 def test_who_takes_the_place_of_a_killed_process_goes_on_counting_where_that_was(processes, shown):
     assert [processes.begin("web"), processes.begin("web")] == ["web-1", "web-2"]
-    counting.add(chart.MESSAGES, by=5)
+    counting.add(counting.MESSAGES, by=5)
     for _ in range(3):
         processes.kill("web-2")
         assert shown("dealsite_processes", part="web") == 1
         assert processes.begin("web") == "web-2"
-        counting.add(chart.MESSAGES)
+        counting.add(counting.MESSAGES)
     assert shown("dealsite_messages_total") == 8
     assert len(list(counting.folder().glob("counter_*.db"))) == 2
 
 
 def test_the_first_process_of_a_machine_begins_anew(processes, shown):
     processes.begin("worker")
-    counting.add(chart.MESSAGES, by=5)
+    counting.add(counting.MESSAGES, by=5)
     processes.kill_all()
     processes.begin("web")
     assert shown("dealsite_messages_total") == 0
@@ -48,7 +48,7 @@ def test_the_first_process_of_a_machine_begins_anew(processes, shown):
 def test_what_a_dead_worker_read_from_the_table_is_shown_no_more(processes, shown):
     processes.begin("web")
     name = processes.begin("worker")
-    counting.put(chart.JOBS, "sing", "due", value=3)
+    counting.put(counting.JOBS, "sing", "due", value=3)
     assert shown("dealsite_jobs", kind="sing", state="due") == 3
     processes.kill(name)
     assert shown("dealsite_jobs", kind="sing", state="due") is None
@@ -56,16 +56,16 @@ def test_what_a_dead_worker_read_from_the_table_is_shown_no_more(processes, show
 
 def test_of_two_workers_the_one_that_read_last_counts(processes, shown):
     processes.begin("worker")
-    counting.put(chart.JOBS, "sing", "due", value=3)
+    counting.put(counting.JOBS, "sing", "due", value=3)
     processes.begin("worker")
-    counting.put(chart.JOBS, "sing", "due", value=1)
+    counting.put(counting.JOBS, "sing", "due", value=1)
     assert shown("dealsite_jobs", kind="sing", state="due") == 1
 
 
 def test_a_command_counts_nothing(processes, shown):
-    counting.add(chart.MESSAGES)
-    counting.took(chart.JOB_SECONDS, "sing", seconds=1)
-    counting.put(chart.READ_AT, value=1)
+    counting.add(counting.MESSAGES)
+    counting.took(counting.JOB_SECONDS, "sing", seconds=1)
+    counting.put(counting.READ_AT, value=1)
     assert shown("dealsite_messages_total") is None
     assert not counting.folder().exists()
 
@@ -80,8 +80,8 @@ def test_the_counts_of_all_views_have_room_in_it(processes):
     name = processes.begin("web")
     for route in routes():
         for method in ("GET", "POST"):
-            counting.add(chart.REQUESTS, route.name, method, 200)
-            counting.took(chart.REQUEST_SECONDS, route.name, method, seconds=0.01)
+            counting.add(counting.REQUESTS, route.name, method, 200)
+            counting.took(counting.REQUEST_SECONDS, route.name, method, seconds=0.01)
     for kind, size in counting.FILES.items():
         used = struct.unpack("i", (counting.folder() / f"{kind}_{name}.db").read_bytes()[:4])[0]
         assert used < size * 0.6
@@ -101,7 +101,7 @@ def test_a_process_that_finds_no_room_for_its_counts_goes_on_without(
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     begin("web")
-    counting.add(chart.MESSAGES)
+    counting.add(counting.MESSAGES)
     assert "event='not_counted'" in caplog.text
 
 
@@ -117,7 +117,7 @@ def test_a_forked_child_leaves_the_files_of_its_parent_alone(
     registered: dict[str, Any] = {}
     monkeypatch.setattr(os, "register_at_fork", lambda **functions: registered.update(functions))
     processes.begin("web")
-    counting.add(chart.MESSAGES)
+    counting.add(counting.MESSAGES)
     registered["after_in_child"]()
-    counting.add(chart.MESSAGES)
+    counting.add(counting.MESSAGES)
     assert shown("dealsite_messages_total") == 1

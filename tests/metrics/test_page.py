@@ -9,14 +9,13 @@ import pytest
 from django.test import Client
 
 from dealsite.data import table
-from dealsite.data.table import answers, connection, errors
-from dealsite.data.table import client as table_client
-from dealsite.metrics import counting
-from dealsite.metrics.chart import CHART, Kind
+from dealsite.data.table import client as table_client, connection, convert, errors
 from dealsite.processes import launcher
-from dealsite.stream import status
+from dealsite.stream import consumer_status
 from dealsite.stream.consumer import Consumer
 from dealsite.stream.projection import Checkpoint
+from dealsite.web import counting
+from dealsite.web.counting import CHART, Kind
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW, make_deal
 from tests.metrics.conftest import samples
@@ -40,7 +39,7 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
     counting.read_gauges(set(), now=NOW + HOUR)
     for name in settings.DEALSITE_PROJECTIONS:
         (tmp_path / name).mkdir(exist_ok=True)
-        status.note(tmp_path / name, status.ConsumerStatus(NOW, "following", NOW))
+        consumer_status.note_status(tmp_path / name, consumer_status.ConsumerStatus(NOW, "following", NOW))
     feed_once(tmp_path / "copy")
     launcher.note_parts(tmp_path, [SimpleNamespace(name="worker", restarts=2, ended="SIGKILL")])  # type: ignore[list-item]
     with monkeypatch.context() as patch:
@@ -129,11 +128,7 @@ def test_what_visitors_type_makes_no_series(processes, fresh_table):
 
 @pytest.mark.parametrize(
     ("error", "cause"),
-    [
-        (errors.Busy, "busy"),
-        (errors.Misconfigured, "misconfigured"),
-        (errors.Unavailable, "table"),
-    ],
+    [(errors.Busy, "busy"), (errors.Misconfigured, "misconfigured"), (errors.Unavailable, "table")],
 )
 def test_a_503_is_counted_with_its_cause(processes, shown, monkeypatch, error, cause):
     def fail(*_: object) -> None:
@@ -155,7 +150,7 @@ def test_each_try_of_a_call_is_counted_by_how_it_ended(processes, shown, fresh_t
             "TransactionCanceledException", "", [{"Code": "None"}, {"Code": "TransactionConflict"}]
         ),
         errors.Refused("InternalServerError", "", []),
-        answers.NoAnswer("half an answer"),
+        convert.NoAnswer("half an answer"),
     ]
 
     def send(one, *request):

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from dealsite.metrics import page
+from dealsite.web import metrics
 
 
 @pytest.fixture
 def address(processes) -> Iterator[str]:
     processes.begin("worker")
-    server = page.serve(0)
+    server = metrics.serve(0)
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
@@ -65,9 +65,9 @@ def test_a_second_worker_of_the_machine_takes_the_port_once_the_first_has_left_i
                 taken.close()
             return False
 
-    serve = page.serve
-    monkeypatch.setattr(page, "serve", lambda number: opened.append(serve(number)))
-    page.keep_port(Leaving(), taken.getsockname()[1])
+    serve = metrics.serve
+    monkeypatch.setattr(metrics, "serve", lambda number: opened.append(serve(number)))
+    metrics.keep_port(Leaving(), taken.getsockname()[1])
     (server,) = opened
     server.shutdown()
     server.server_close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dealsite.data.table.errors import Unavailable
-from dealsite.metrics import counting
+from dealsite.web import counting
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
 from tests.processes.test_heartbeat import Rounds

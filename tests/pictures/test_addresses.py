@@ -6,7 +6,7 @@ from django.template import Context, Template
 from django.test import RequestFactory, override_settings
 
 from dealsite.data.catalogue.cards import Picture
-from dealsite.pictures import media, uploads
+from dealsite.pictures import renditions, uploads
 
 NAME = "pictures/ab/" + "ab" * 16
 
@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 
 def serve(name, method="get"):
-    return media.serve(getattr(RequestFactory(), method)(f"/media/{name}"), name)
+    return renditions.serve_picture(getattr(RequestFactory(), method)(f"/media/{name}"), name)
 
 
 def test_the_smallest_file_that_is_wide_enough_is_named():

@@ -12,7 +12,7 @@ from moto import mock_aws
 from PIL import Image
 
 from dealsite.data import table
-from dealsite.data.catalogue import renditions as requests
+from dealsite.data.catalogue import content
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions, uploads
 from dealsite.worker.loop import run_next
@@ -188,7 +188,7 @@ def test_a_picture_of_before_focal_points_is_centred():
 
 def test_the_worker_makes_what_was_asked_for(fresh_table, picture, media):
     other = uploads.store_picture(make_file(color=(1, 2, 3)), "Dark")
-    requests.request([picture.name, other.name], now=NOW)
+    content.request_renditions([picture.name, other.name], now=NOW)
     assert run_next(now=LATER) is True
     assert renditions.are_made(picture.name)
     assert renditions.are_made(other.name)
@@ -197,13 +197,13 @@ def test_the_worker_makes_what_was_asked_for(fresh_table, picture, media):
 
 def test_nothing_is_asked_for_no_pictures(fresh_table):
     with table.metered() as meter:
-        requests.request([], now=NOW)
+        content.request_renditions([], now=NOW)
     assert meter.log == []
 
 
 def test_a_long_job_lets_others_have_their_turn(fresh_table, picture, monkeypatch):
     names = [picture.name] + [uploads.store_picture(make_file(color=(n, 9, 9)), "").name for n in (1, 2)]
-    requests.request(names, now=NOW)
+    content.request_renditions(names, now=NOW)
     seconds = iter(range(0, 1000, 6))
     monkeypatch.setattr(renditions, "monotonic", lambda: next(seconds))
     assert run_next(now=LATER) is True
@@ -216,7 +216,7 @@ def test_a_long_job_lets_others_have_their_turn(fresh_table, picture, monkeypatc
 
 
 def test_a_picture_that_is_gone_does_not_hold_up_the_others(fresh_table, picture):
-    requests.request(["pictures/ab/" + "ab" * 16, picture.name], now=NOW)
+    content.request_renditions(["pictures/ab/" + "ab" * 16, picture.name], now=NOW)
     run_next(now=LATER)
     assert renditions.are_made(picture.name)
 

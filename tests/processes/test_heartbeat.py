@@ -13,13 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import uvicorn
 
-from dealsite.data.jobs import heartbeats, processes
+from dealsite.data.jobs import processes
 from dealsite.data.table.errors import Unavailable
 from dealsite.front_door.process import web_server
 from dealsite.management.commands import worker
-from dealsite.metrics import counting
 from dealsite.processes import heartbeat
-from dealsite.web import log_lines, node, readiness
+from dealsite.web import counting, log_lines, readiness
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
 from tests.front_door.conftest import PATIENT
@@ -46,13 +45,15 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine called `one`, with what each of its processes says of it."""
     monkeypatch.setattr(socket, "gethostname", lambda: "one")
     space = {"free_bytes": 5 * 10**12, "free_share": 0.126, "little": True, "too_little": False}
-    monkeypatch.setattr(node, "disks", lambda: {"data": space})
-    monkeypatch.setattr(node, "parts", lambda: {"engine": {"restarts": 2, "ended": None}})
+    monkeypatch.setattr(readiness, "disks_now", lambda: {"data": space})
+    monkeypatch.setattr(readiness, "parts_now", lambda: {"engine": {"restarts": 2, "ended": None}})
     one = {"state": "following", "lag_seconds": 1.6, "skipped": 0}
-    monkeypatch.setattr(node, "projections", lambda now: {"search": one, "lake": one | {"lag_seconds": None}})
+    monkeypatch.setattr(
+        readiness, "projections_now", lambda now: {"search": one, "lake": one | {"lag_seconds": None}}
+    )
 
 
-def seen_between(rounds: Rounds, part: heartbeats.Part) -> list[processes.Process]:
+def seen_between(rounds: Rounds, part: processes.Part) -> list[processes.Process]:
     """Keep a heartbeat for some rounds; return what was stored after the first."""
     seen: list[processes.Process] = []
     wait = rounds.wait
@@ -71,7 +72,7 @@ def test_a_worker_says_four_times_a_minute_that_it_lives():
     moments = iter([NOW, NOW, NOW + HOUR])
     stop = Rounds(2)
     heartbeat.keep(stop, "worker", clock=lambda: next(moments))
-    assert heartbeats.last("worker") == NOW + HOUR
+    assert processes.last_heartbeat("worker") == NOW + HOUR
     assert stop.waits == [15.0, 15.0]
 
 
@@ -95,8 +96,8 @@ def test_each_process_has_an_item_of_its_own_until_it_ends():
 def test_a_web_process_does_not_say_that_a_worker_lives(monkeypatch: pytest.MonkeyPatch):
     (one,) = seen_between(Rounds(1), "web")
     assert one.part == "web"
-    assert heartbeats.last("worker") is None
-    assert heartbeats.last("web") is None
+    assert processes.last_heartbeat("worker") is None
+    assert processes.last_heartbeat("web") is None
 
 
 def test_a_full_disk_that_cannot_be_looked_at_stops_no_heartbeat(
@@ -105,7 +106,7 @@ def test_a_full_disk_that_cannot_be_looked_at_stops_no_heartbeat(
     def gone() -> None:
         raise OSError
 
-    monkeypatch.setattr(node, "disks", gone)
+    monkeypatch.setattr(readiness, "disks_now", gone)
     assert heartbeat.process("x", "web", now=NOW).disks == {}
 
 

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from dealsite.search.counts import FEW, OTHERS, cheapest, live_deals, of_other_brands
+from dealsite.search.finding import FEW, OTHERS, cheapest, live_deals, of_other_brands
 from tests.builders import HOUR, NOW
 from tests.search.conftest import deal_item, draft_item
 

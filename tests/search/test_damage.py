@@ -15,13 +15,11 @@ import pytest
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import Unavailable
-from dealsite.search import files, folder, lists, reader
-from dealsite.search.counts import live_deals
-from dealsite.search.finding import find, related
+from dealsite.search import lists, reader
+from dealsite.search.finding import find, live_deals, related
 from dealsite.search.projection import SearchIndex
 from dealsite.search.question import Question
-from dealsite.stream import consumer as consumers
-from dealsite.stream import leases
+from dealsite.stream import consumer as consumers, rebuilding
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Damaged
 from tests.builders import HOUR, NOW, make_deal
@@ -29,17 +27,17 @@ from tests.search.conftest import START, deal_item, search, titles
 from tests.search.test_projection import change
 from tests.search.test_stream import SOON, found, now, stored
 
-PARTS = (*files.PARTS, "json")
+PARTS = (*reader.PARTS, "json")
 WAYS = ("gone", "truncated", "garbage", "spoilt")
 
 
 def generation():
-    return folder.current(folder.root())
+    return reader.current_generation(reader.index_root())
 
 
 def forget() -> None:
     """Begin again without any index."""
-    shutil.rmtree(folder.root())
+    shutil.rmtree(reader.index_root())
     reader.forget()
 
 
@@ -155,8 +153,8 @@ def test_whoever_still_writes_to_a_deleted_index_does_not_reach_the_new_one(inde
     late = SearchIndex()
     late.open()
     late.apply([change(deal_item("Late"), 7)])
-    while folder.root().exists():  # the writer may just make a file
-        shutil.rmtree(folder.root(), ignore_errors=True)
+    while reader.index_root().exists():  # the writer may just make a file
+        shutil.rmtree(reader.index_root(), ignore_errors=True)
     index(deal_item("New"))
     with pytest.raises((Damaged, ValueError, OSError)):
         late.check()
@@ -175,14 +173,14 @@ def deletions(seed: int) -> list[str]:
 
 
 def take(way: str) -> None:
-    root, used = folder.root(), generation()
+    root, used = reader.index_root(), generation()
     match way:
         case "all" | "all while building":
             shutil.rmtree(root, ignore_errors=True)
         case "generation" if used:
             shutil.rmtree(used, ignore_errors=True)
         case "current":
-            (root / folder.CURRENT).unlink(missing_ok=True)
+            (root / reader.CURRENT).unlink(missing_ok=True)
         case "locks":
             for lock in root.glob("*.lock"):
                 lock.unlink(missing_ok=True)
@@ -223,7 +221,7 @@ def test_whatever_is_deleted_while_the_worker_runs_search_comes_back_with_all_th
         for number, way in enumerate(deletions(seed)):
             make_deal(title=f"Chair {number}", live_at=now() - HOUR, now=now())
             if way == "all while building":
-                shutil.rmtree(folder.root(), ignore_errors=True)
+                shutil.rmtree(reader.index_root(), ignore_errors=True)
                 stop.wait(moments.random() * 0.2)  # a new one is being made now
             take(way)
             make_deal(title=f"Desk {number}", live_at=now() - HOUR, now=now())
@@ -233,7 +231,7 @@ def test_whatever_is_deleted_while_the_worker_runs_search_comes_back_with_all_th
         stop.set()
         for thread in threads:
             thread.join()
-    assert not leases.is_locked(folder.root(), leases.OPEN)
+    assert not rebuilding.is_locked(reader.index_root(), rebuilding.OPEN)
 
 
 def wait_until_whole(way: str = "") -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.search import folder, reader
+from dealsite.search import reader
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import ENOUGH, NEAR, PAGE_SIZE, related
 from dealsite.search.question import Question
@@ -260,7 +260,7 @@ def test_the_title_counts_more_than_the_description(index):
 @settings(max_examples=EXAMPLES * 4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=texts | huge)
 def test_no_text_is_an_error(index, text):
-    if not folder.current(folder.root()):
+    if not reader.current_generation(reader.index_root()):
         index(deal_item(), draft_item())
     found = search(text)
     assert found.ready
@@ -540,17 +540,17 @@ def test_an_empty_index_is_not_ready(index):
 @pytest.mark.parametrize("damage", ["meta.json", "current", "segments", "format", "elsewhere"])
 def test_a_broken_index_is_not_ready_and_no_error(index, damage):
     index(deal_item())
-    root = folder.root()
-    generation = folder.current(root)
+    root = reader.index_root()
+    generation = reader.current_generation(root)
     if damage == "meta.json":
         (generation / "meta.json").write_text("{")
     elif damage == "current":
-        (root / folder.CURRENT).write_bytes(b"../../etc\xff")
+        (root / reader.CURRENT).write_bytes(b"../../etc\xff")
     elif damage == "format":
-        (root / folder.CURRENT).write_text("0-000001")
+        (root / reader.CURRENT).write_text("0-000001")
         generation.rename(root / "0-000001")
     elif damage == "elsewhere":
-        (root / folder.CURRENT).write_text("../elsewhere")
+        (root / reader.CURRENT).write_text("../elsewhere")
         generation.rename(root.parent / "elsewhere")
     else:
         for path in generation.iterdir():

@@ -7,12 +7,11 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
-from dealsite.search import folder, reader
+from dealsite.search import reader
 from dealsite.search.finding import known_of
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.projection import Checkpoint
@@ -138,7 +137,9 @@ def test_an_index_that_is_being_built_is_not_used_and_what_is_left_of_it_goes(in
     assert titles(search("")) == ["Old"]
     projection.swap()
     assert titles(search("")) == ["New"]
-    assert [path for path in folder.root().iterdir() if path.is_dir()] == [folder.current(folder.root())]
+    assert [path for path in reader.index_root().iterdir() if path.is_dir()] == [
+        reader.current_generation(reader.index_root())
+    ]
 
 
 def test_changes_after_a_build_began_are_applied_over_it(index):

@@ -8,13 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 from django.core.management import call_command
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dealsite.data import table
-from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue import deal_changes, deals, drafts
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.search.documents import is_indexed
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.consumer import Consumer, consume, opened
@@ -64,7 +62,7 @@ def test_a_published_deal_is_found_while_the_consumer_runs():
         wait_for("first")
         deal = make_deal(title="Zanzibar lamp", live_at=now() - HOUR, now=now())
         wait_for("zanzibar lamp")
-        deleting.delete(deals.get(deal.id), by=EDITOR, now=now())
+        deal_changes.delete(deals.get(deal.id), by=EDITOR, now=now())
         wait_for("zanzibar", there=False)
         call_command("rebuild", "search", verbosity=0)
         make_deal(title="Nairobi lamp", live_at=now() - HOUR, now=now())
@@ -101,9 +99,11 @@ def test_any_writes_with_crashes_between_end_with_what_the_table_holds(steps, da
             elif step == "edit" and made:
                 deal = deals.get(made[-1])
                 content = make_content(title=data.draw(titles_))
-                editing.edit(deal, content, version=deal.version, brand=make_brand(), by=EDITOR, now=now())
+                deal_changes.edit(
+                    deal, content, version=deal.version, brand=make_brand(), by=EDITOR, now=now()
+                )
             elif step == "delete" and made:
-                deleting.delete(deals.get(made.pop()), by=EDITOR, now=now())
+                deal_changes.delete(deals.get(made.pop()), by=EDITOR, now=now())
             elif step == "draft":
                 draft_ids.append(make_draft(title=data.draw(titles_), now=now()).id)
             elif step == "save draft" and draft_ids:

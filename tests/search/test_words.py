@@ -2,8 +2,8 @@
 
 from hypothesis import given
 
+from dealsite.search.documents import closest, fold, is_said, other_spellings, stem, words_of
 from dealsite.search.question import MOST_CHARACTERS, MOST_WORDS, Question
-from dealsite.search.words import closest, fold, is_said, other_spellings, stem, words_of
 from tests.hostile import huge, texts
 
 

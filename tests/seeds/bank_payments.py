@@ -6,8 +6,8 @@ import zlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from dealsite.data.commerce.payment import charging, day_closing, payment_lists, payment_loads
-from dealsite.data.entities.payments import PENDING, SCHEDULED
+from dealsite.data.commerce import charging, payment_lists, payment_loads
+from dealsite.data.entities.commerce import PENDING, SCHEDULED
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
 from dealsite.gateways.interface import ChargeResult
@@ -139,7 +139,7 @@ def process(ask: Ask) -> Both:
     36,
     "Move a day's PROCESSED payments to the history",
     "Query GSI each of 5 shards; PutItem and DeleteItem each",
-    day_closing.close_shard,
+    charging.close_shard,
     "2 queries + 1 batch get + 1 transaction",
     differs=f"Of one shard; all ten at once. Put and delete in one transaction, 50 payments each. {HISTORY}",
 )

@@ -6,7 +6,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, relations
 from dealsite.data.catalogue.relations import Relation
 from dealsite.data.jobs import jobs
-from dealsite.data.people import fan_out, messages, users
+from dealsite.data.people import announcements, messages, users
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Update
@@ -153,7 +153,7 @@ def mark_read(ask: Ask) -> Both:
     21,
     "Send a hot deal to all users",
     "Scan UserIndex; PutItem MESSAGES#u each",
-    fan_out.send_message,
+    announcements.send_message,
     "2 batch gets + 1 query + 1 transaction + 4 scans + 4 batch inserts + 6 updates",
     differs=f"{SENT} Who wants none is told by the index's key.",
 )
@@ -167,7 +167,7 @@ def hot_deal(ask: Ask) -> Both:
     22,
     "Tell the watchers of a brand of a new deal",
     "Query BRANDWATCH#b; PutItem MESSAGES#u each",
-    fan_out.send_message,
+    announcements.send_message,
     "2 batch gets + 5 queries + 1 transaction + 1 batch insert + 6 updates",
     differs=ANNOUNCED,
 )
@@ -185,7 +185,7 @@ def new_deal_of_brand(ask: Ask) -> Both:
     23,
     "Tell the watchers of a category of a new deal",
     "Query CATEGORYWATCH#c; PutItem MESSAGES#u each",
-    fan_out.send_message,
+    announcements.send_message,
     "2 batch gets + 5 queries + 1 transaction + 1 batch insert + 6 updates",
     differs=ANNOUNCED,
 )

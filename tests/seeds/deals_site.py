@@ -9,9 +9,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, categories, deals, featured, lists
+from dealsite.data.catalogue import brands, categories, deals, featured, lists, publishing
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
-from dealsite.data.catalogue.deal import publishing
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import checkout, fulfilment, order_record
-from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES
-from dealsite.data.entities.commerce import PLACED, PURCHASED
+from dealsite.data.commerce import order_changes, order_record, orders
+from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES, PLACED, PURCHASED
 from dealsite.data.people import profiles
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
@@ -26,7 +24,7 @@ MODEL = Model(
     "[a notebook](https://github.com/PeppyDays/dynamodb-basic-modeling-hands-on): 3 entities, 5 access patterns, and "
     "placing an order, which none names and all need. Chapter 19 of The DynamoDB Book has a similar store with "
     "other keys. What it adds is here, too: an e-mail address is one user's (13), addresses are in profile and order, "
-    "`fulfilment.ship` and others change an order's status. The examples are those of the notebook.",
+    "`order_changes.ship` and others change an order's status. The examples are those of the notebook.",
 )
 
 
@@ -111,7 +109,7 @@ def open_orders(ask: Ask) -> Both:
     44,
     "Place an order",
     "transaction: PutItem USER#u / ORDER#id; PutItem ITEM#id / ORDER#id each",
-    checkout.place,
+    order_changes.place,
     "1 query + 1 transaction",
     differs="The cart's lines become the order's items. Stock, payments, message and mail go with it. A form sent "
     "twice makes one order.",
@@ -175,7 +173,7 @@ def order() -> Both:
     """an order of claire's, PLACED, then SHIPPED"""
     made = make_order(claire(), old_deal())
     placed = orders.get("claire", made.id).status
-    fulfilment.ship("claire", made.id, by="kim", now=NOW)
+    order_changes.ship("claire", made.id, by="kim", now=NOW)
     found = orders.get("claire", made.id)
     return (placed, found.status, found.address), ("PLACED", "SHIPPED", ADDRESS)
 

@@ -10,8 +10,7 @@ from django.conf import settings
 
 from dealsite.ask import runs
 from dealsite.ask.lake import lake_in
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
+from dealsite.data.commerce import cart_changes, carts, orders
 from dealsite.data.entities.commerce import ACTIVE, PURCHASED, SAVED
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import from_iso, iso
@@ -36,7 +35,7 @@ HEAD = "A head counts the lines and says which deals they are: a deal has one li
     24,
     "Insert and update items placed in a cart",
     "PutItem AccountID / Status#Timestamp",
-    changing.add,
+    cart_changes.add,
     "1 batch get + 1 transaction",
     differs=f"{HEAD} The offer is read: what is over or sold out cannot be added.",
 )
@@ -54,7 +53,7 @@ def add_to_cart(ask: Ask) -> Both:
     25,
     "Move an item between ACTIVE and SAVED",
     "DeleteItem, PutItem AccountID / Status#Timestamp",
-    changing.move,
+    cart_changes.move,
     "1 batch get + 1 transaction",
     differs="One transaction: a crash between two writes would lose the item, or keep it twice.",
 )
@@ -114,8 +113,8 @@ def carts_with(ask: Ask) -> Both:
     for number, username in enumerate(SHOPPERS[10:14]):
         line = put_in_cart(username, deal, now=NOW - number * DAY)
         if number == 1:
-            changing.move(carts.user_cart(username), line.ref, SAVED, now=NOW)
-    changing.add(carts.visitor_cart("a cookie"), addition(deal), now=NOW)
+            cart_changes.move(carts.user_cart(username), line.ref, SAVED, now=NOW)
+    cart_changes.add(carts.visitor_cart("a cookie"), addition(deal), now=NOW)
     make_order(SHOPPERS[14], deal, quantity=2)
     statuses = (ACTIVE, SAVED, PURCHASED)
     found = [[line.id for line in ask(deal.id, status).shown] for status in statuses]
@@ -205,7 +204,7 @@ def cart_item() -> Both:
     ):
         line = put_in_cart(buyer(username).username, deals[sku], now=from_iso(f"{at}.000Z"))
         if (username, sku) == ("sue", "72f49"):
-            changing.move(carts.user_cart(username), line.ref, SAVED, now=line.at)
+            cart_changes.move(carts.user_cart(username), line.ref, SAVED, now=line.at)
     order = make_order("liz", deals["d9bl3"], now=from_iso("2019-11-26T22:46:26.000Z"))
     sue, chad = (carts.read(carts.user_cart(name), now=NOW) for name in ("sue", "chad"))
     found = [

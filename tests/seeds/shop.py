@@ -11,14 +11,12 @@ import pytest
 
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
-from dealsite.data.commerce.payment import charging, payment_loads
-from dealsite.data.commerce.payment.payment_record import Payment
+from dealsite.data.commerce import cart_changes, carts, charging, payment_loads
+from dealsite.data.commerce.cart_changes import CartAddition
+from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.people import messages
 from dealsite.demo import loading
-from dealsite.demo.people import PEOPLE
+from dealsite.demo.deals import PEOPLE
 from dealsite.gateways.interface import ChargeResult
 from tests.builders import DAY, HOUR, NOW, PICTURE, make_deal, make_id
 from tests.gateways.ledger import Ledger
@@ -80,7 +78,7 @@ def addition(deal: Deal, quantity: int = 1) -> CartAddition:
 def put_in_cart(username: str, deal: Deal, *, now: datetime = NOW) -> carts.Line:
     """Put a deal into a user's cart; return its line."""
     owner = carts.user_cart(username)
-    changing.add(owner, addition(deal), now=now)
+    cart_changes.add(owner, addition(deal), now=now)
     return next(line for line in carts.read(owner, now=now).active if line.deal == deal.id)
 
 

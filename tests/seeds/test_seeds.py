@@ -12,7 +12,7 @@ from django.test import override_settings
 from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets
 from dealsite.data.integrity import checks
-from dealsite.data.people import fan_out
+from dealsite.data.people import announcements
 from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from tests.faults.unkind import WRITES
@@ -51,7 +51,7 @@ def site(
     for name, value in filled.items():
         setattr(settings, name, value)
     buckets.forget()
-    monkeypatch.setattr(fan_out, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(announcements, "monotonic", lambda: 0.0)
     writes = [f"before-send.dynamodb.{operation}" for operation in WRITES]
     for event in writes:
         table.events().register(event, forget)

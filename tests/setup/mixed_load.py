@@ -18,11 +18,10 @@ from urllib.parse import urlencode
 
 from django.utils import timezone
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.data.catalogue import deals, drafts, relations
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import order_record
-from dealsite.data.commerce.order.saved_details import save_card
+from dealsite.data.commerce import order_record, orders
+from dealsite.data.commerce.order_record import save_card
 from dealsite.data.people import sessions
 from dealsite.data.table.ids import new_ulid
 from tests.builders import make_deal
@@ -69,7 +68,7 @@ class Browser:
     @classmethod
     def of(cls, username: str, port: int, roles: Iterable[str] = ()) -> Self:
         """The browser of a new user with a card, signed in without the form."""
-        now, key = timezone.now(), cookies.new_key()
+        now, key = timezone.now(), requests.new_key()
         user = make_user(username, roles=roles, now=now)
         save_card(username, CARD, job_id=new_ulid(now), now=now)
         sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=now)

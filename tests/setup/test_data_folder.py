@@ -84,8 +84,7 @@ def said_in_short(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xf8\x80 key", b"key\0key"])
-def test_a_damaged_secret_key_is_named_and_not_replaced(monkeypatch, var, content):
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+def test_a_damaged_secret_key_is_named_and_not_replaced(var, content):
     (var / "secret_key").write_bytes(content)
     with pytest.raises(
         ImproperlyConfigured, match=r"secret_key is empty or damaged\. Restore it from a backup\."
@@ -94,8 +93,7 @@ def test_a_damaged_secret_key_is_named_and_not_replaced(monkeypatch, var, conten
     assert (var / "secret_key").read_bytes() == content
 
 
-def test_a_deleted_secret_key_is_missed_until_the_operator_wants_a_new_one(monkeypatch, var):
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+def test_a_deleted_secret_key_is_missed_until_the_operator_wants_a_new_one(var):
     (var / "secret_key").unlink()
     with pytest.raises(
         ImproperlyConfigured, match=r"secret_key is missing, although .* Restore it"
@@ -113,7 +111,6 @@ def test_earlier_keys_that_cannot_be_read_are_named(var):
 
 
 def test_a_full_disk_leaves_no_half_of_a_secret_key(monkeypatch, tmp_path):
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

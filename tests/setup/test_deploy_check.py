@@ -141,7 +141,7 @@ def test_the_launcher_starts_no_public_site_that_is_unsafe(public):
 
 
 def test_the_demo_never_goes_into_a_public_site_by_itself(public, monkeypatch):
-    monkeypatch.setenv("DEALSITE_DEMO", "yes")
+    public.DEALSITE_DEMO = True
     monkeypatch.setattr(launcher, "call_command", lambda name: pytest.fail(name))
     launcher.load_demo_once(table_is_new=True, say=lambda text: None)
 

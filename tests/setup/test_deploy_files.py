@@ -7,8 +7,8 @@ import subprocess
 import pytest
 import yaml
 
-from dealsite.front_door.limits import BACKLOG
-from dealsite.setting_chart import SETTINGS
+from dealsite.front_door.connections import BACKLOG
+from dealsite.variables import VARIABLES
 from tests.setup.conftest import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -54,7 +54,7 @@ def test_the_settings_that_deployments_name_are_settings():
     named = set(re.findall(r"DEALSITE_[A-Z_]+", DOCKERFILE + NGINX + UNIT + SOCKET)) | set(
         SITE["environment"]
     )
-    assert named <= SETTINGS.keys()
+    assert named <= VARIABLES.keys()
 
 
 def test_the_socket_takes_as_many_waiting_clients_as_the_site_and_nginx_asks_there():

@@ -12,8 +12,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.writes import Put
 from dealsite.engine import programs
 from dealsite.engine.programs import EngineError
-from dealsite.engine.server import Engine
-from dealsite.engine.supervisor import FAILURES, Supervisor
+from dealsite.engine.server import FAILURES, Engine, Supervisor
 from tests.reach import needs_namespaces
 from tests.setup.conftest import alive, children_of, wait_for, wait_for_the_end_of
 

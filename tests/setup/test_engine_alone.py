@@ -19,12 +19,12 @@ import pytest
 
 from dealsite import environment
 from dealsite.data import table
-from dealsite.data.table import schema, sockets, timed_sockets
+from dealsite.data.table import connection as table_sockets, schema
 from dealsite.data.table.connection import Session
-from dealsite.engine import folder, namespace, server
+from dealsite.engine import namespace, programs, server
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine
-from dealsite.processes import data_folder
+from dealsite.processes import launcher
 from tests.reach import (
     NOBODY,
     answers_as_dynamodb,
@@ -75,7 +75,7 @@ def test_whoever_calls_while_the_engine_is_started_again_waits_for_it(own_engine
     holder, engine = processes(own_engine)
     os.kill((holder, engine)[which], signal.SIGKILL)
     wait_for_the_end_of(holder)
-    with sockets.connect(own_engine.url, 15) as connected:
+    with table_sockets.connect(own_engine.url, 15) as connected:
         assert not connected.get_inheritable()
 
 
@@ -97,8 +97,8 @@ def test_a_process_whose_parent_ended_a_moment_ago_ends_at_once():
 @needs_namespaces
 def test_a_connection_sends_what_it_is_given_at_once(own_engine):
     pools = Session(own_engine.url, lambda: 1.0)._manager
-    connection: Any = pools.connection_from_url(sockets.request_url(own_engine.url))._get_conn()
-    timed_sockets.until.set(time.monotonic() + 5)
+    connection: Any = pools.connection_from_url(table_sockets.request_url(own_engine.url))._get_conn()
+    table_sockets.until.set(time.monotonic() + 5)
     connection.connect()
     assert connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
     connection.close()
@@ -120,7 +120,7 @@ def test_a_socket_that_hands_nothing_out_is_a_refusal(tmp_path):
         closing = threading.Thread(target=lambda: empty.accept()[0].close())
         closing.start()
         with pytest.raises(ConnectionRefusedError):
-            sockets.connect(sockets.endpoint_url(tmp_path / "a.sock"), 5)
+            table_sockets.connect(table_sockets.endpoint_url(tmp_path / "a.sock"), 5)
         closing.join()
 
 
@@ -136,7 +136,9 @@ def test_another_user_gets_no_connection_even_where_files_are_open_to_all(open_f
         process.join()
         for path in (engine.folder, engine.folder / server.SOCKET):
             path.chmod(0o700)
-        ours, process = as_nobody(lambda out: out.send(error_of(lambda: sockets.connect(engine.url, 5))))
+        ours, process = as_nobody(
+            lambda out: out.send(error_of(lambda: table_sockets.connect(engine.url, 5)))
+        )
         assert ours.recv() == "PermissionError"
         process.join()
 
@@ -224,7 +226,7 @@ def test_a_site_without_namespaces_says_so_at_its_start_and_in_check(start_site,
 
 @needs_namespaces
 def test_check_has_nothing_to_say_of_an_engine_that_is_alone(settings, own_engine):
-    from dealsite.engine.checks import engine_is_alone
+    from dealsite.checks import engine_is_alone
 
     settings.DEALSITE_EMBEDDED = True
     assert engine_is_alone() == []
@@ -262,17 +264,17 @@ def test_what_was_open_to_others_is_closed_to_them_and_named(tmp_path):
         path.write_text("")
         path.chmod(0o644)
     tmp_path.chmod(0o755)
-    assert set(folder.make_private(tmp_path)) == {tmp_path, *files}
+    assert set(programs.make_private(tmp_path)) == {tmp_path, *files}
     assert modes(tmp_path) == {0o600}
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
-    assert folder.make_private(tmp_path) == []
-    assert folder.make_private(tmp_path / "new" / "one") == []
+    assert programs.make_private(tmp_path) == []
+    assert programs.make_private(tmp_path / "new" / "one") == []
 
 
 def test_a_site_says_what_it_closed(start_site, tmp_path):
     (tmp_path / "var").mkdir()
     (tmp_path / "var").chmod(0o755)
-    with data_folder.only_one(tmp_path / "var"):  # so that it goes no further
+    with launcher.only_one(tmp_path / "var"):  # so that it goes no further
         site = start_site()
         assert site.process.wait(30) == 1
     assert f"Others could read {site.var}: from now on only its owner can." in site.said()
@@ -299,7 +301,7 @@ def test_a_folder_that_cannot_be_closed_is_refused(tmp_path, monkeypatch, how):
     tmp_path.chmod(0o755)
     monkeypatch.setattr(Path, "chmod", chmod)
     with pytest.raises(EngineError, match="cannot be kept to its owner"):
-        folder.make_private(tmp_path)
+        programs.make_private(tmp_path)
 
 
 # A way for other tools

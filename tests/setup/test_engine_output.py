@@ -12,9 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dealsite.engine import output
-from dealsite.engine.output import BoundedLog
-from dealsite.engine.server import Engine
+from dealsite.engine import server
+from dealsite.engine.server import BoundedLog, Engine
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def test_a_program_of_many_words_fills_two_files_at_most(path: Path):
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk without space for the log."""
     full = {"open": lambda *_: os.open("/dev/full", os.O_WRONLY)}
-    monkeypatch.setattr(output, "os", SimpleNamespace(**vars(os) | full))
+    monkeypatch.setattr(server, "os", SimpleNamespace(**vars(os) | full))
 
 
 def test_a_full_disk_cuts_the_log_short_and_holds_up_no_program(path: Path, full_disk: None):

@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from dealsite import environment
-from dealsite.environment import value
+from dealsite.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -39,8 +39,7 @@ def settings_with(var: Path, *names: str, **environ: str) -> dict:
     return found
 
 
-def test_the_secret_key_is_made_once_and_for_its_owner_alone(tmp_path, monkeypatch):
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+def test_the_secret_key_is_made_once_and_for_its_owner_alone(tmp_path):
     key = environment.secret_key(tmp_path / "var")
     assert len(key) >= 64
     assert environment.secret_key(tmp_path / "var") == key
@@ -49,8 +48,7 @@ def test_the_secret_key_is_made_once_and_for_its_owner_alone(tmp_path, monkeypat
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]
 
 
-def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path, monkeypatch):
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
+def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path):
     keys: list[str] = []
     barrier = threading.Barrier(8)
 
@@ -67,25 +65,29 @@ def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path, monkeypa
     assert len(set(keys)) == 1
 
 
-def test_a_secret_key_of_the_environment_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("DEALSITE_SECRET_KEY", "given")
-    assert environment.secret_key(tmp_path) == "given"
+def test_a_secret_key_of_the_environment_leaves_no_file(tmp_path):
+    assert settings_with(tmp_path, "SECRET_KEY", DEALSITE_SECRET_KEY="given") == {"SECRET_KEY": "given"}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_own_engine_is_used_where_nothing_names_another_dynamodb(subtests):
-    for environ, own in [
-        ({}, True),
-        ({"DEALSITE_TABLE": "deals"}, True),
-        ({"AWS_ACCESS_KEY_ID": "key"}, True),
-        ({"DEALSITE_TABLE": "deals", "AWS_ACCESS_KEY_ID": "key"}, False),
-        ({"DEALSITE_TABLE": "deals", "AWS_PROFILE": "shop"}, False),
-        ({"DYNAMODB_ENDPOINT_URL": "http://127.0.0.1:4566"}, False),
-        ({"DEALSITE_ENGINE": "amazon"}, False),
-        ({"DEALSITE_ENGINE": "embedded", "DEALSITE_TABLE": "deals", "AWS_PROFILE": "shop"}, True),
+def test_an_own_engine_is_used_where_nothing_names_another_dynamodb(monkeypatch, subtests):
+    for engine, endpoint_url, table, credentials, own in [
+        ("", "", "", "", True),
+        ("", "", "deals", "", True),
+        ("", "", "", "AWS_ACCESS_KEY_ID", True),
+        ("", "", "deals", "AWS_ACCESS_KEY_ID", False),
+        ("", "", "deals", "AWS_PROFILE", False),
+        ("", "http://127.0.0.1:4566", "", "", False),
+        ("amazon", "", "", "", False),
+        ("embedded", "", "deals", "AWS_PROFILE", True),
+        ("embedded", "http://127.0.0.1:4566", "", "", True),
     ]:
-        with subtests.test(environ=environ, own=own):
-            assert environment.uses_own_engine(environ) is own
+        with (
+            subtests.test(engine=engine, table=table, credentials=credentials),
+            monkeypatch.context() as patch,
+        ):
+            patch.setattr(os, "environ", {credentials: "x"})
+            assert environment.uses_own_engine(engine, endpoint_url, table) is own
 
 
 def test_manage_py_joins_the_engine_of_the_data_folder(tmp_path):
@@ -222,7 +224,7 @@ def test_a_secret_whose_file_says_nothing_is_an_error_not_an_empty_secret(
         (tmp_path / "secret").write_bytes(content)
     monkeypatch.setenv("DEALSITE_SMTP_PASSWORD_FILE", str(tmp_path / "secret"))
     with pytest.raises(ImproperlyConfigured, match=sentence):
-        value("DEALSITE_SMTP_PASSWORD")
+        VARIABLES["DEALSITE_SMTP_PASSWORD"].value()
 
 
 def test_a_secret_said_twice_is_an_error_that_does_not_say_it(tmp_path, monkeypatch):
@@ -230,7 +232,7 @@ def test_a_secret_said_twice_is_an_error_that_does_not_say_it(tmp_path, monkeypa
     monkeypatch.setenv("DEALSITE_SMTP_PASSWORD", "in the environment")
     monkeypatch.setenv("DEALSITE_SMTP_PASSWORD_FILE", str(tmp_path / "secret"))
     with pytest.raises(ImproperlyConfigured, match="both set") as refused:
-        value("DEALSITE_SMTP_PASSWORD")
+        VARIABLES["DEALSITE_SMTP_PASSWORD"].value()
     assert "in the" not in str(refused.value)
 
 
@@ -250,9 +252,8 @@ def test_earlier_keys_come_from_the_environment_a_file_or_the_data_folder(tmp_pa
 
 
 @pytest.fixture
-def folder(tmp_path, settings, monkeypatch):
+def folder(tmp_path, settings):
     """A data folder whose key the site made."""
-    monkeypatch.delenv("DEALSITE_SECRET_KEY", raising=False)
     settings.VAR = tmp_path
     environment.secret_key(tmp_path)
     return tmp_path
@@ -287,9 +288,9 @@ def test_a_rotation_that_ended_in_between_is_done_again(folder):
         ("NOTHING", "key\n", "has white space around its key"),
     ],
 )
-def test_a_key_that_would_be_no_fallback_is_not_rotated(folder, monkeypatch, given, key, why):
+def test_a_key_that_would_be_no_fallback_is_not_rotated(folder, settings, given, key, why):
     (folder / "secret_key").write_text(key)
-    monkeypatch.setenv(given, "of the environment")
+    setattr(settings, given, "of the environment")
     with pytest.raises(CommandError, match=why):
         call_command("rotate_key")
     assert [path.read_text() for path in folder.iterdir()] == [key]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dealsite.engine import programs
-from dealsite.install import assets, node, packages, system
+from dealsite.install import packages, system
 from dealsite.install.system import InstallError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -107,7 +107,7 @@ def packed(folder: Path, contents: dict[str, bytes]) -> Path:
 
 def test_an_engine_that_does_not_run_is_replaced_by_dynamodb_local_and_said(monkeypatch, capsys):
     installed = []
-    monkeypatch.setattr(node, "find_or_install", lambda: (["/bin/true"], ["/bin/true"]))
+    monkeypatch.setattr(system, "find_or_install_node", lambda: (["/bin/true"], ["/bin/true"]))
     monkeypatch.setattr(programs, "runs", lambda command: False)
     monkeypatch.setattr(packages, "install_local_engine", lambda: installed.append("local"))
     packages.install()
@@ -117,7 +117,9 @@ def test_an_engine_that_does_not_run_is_replaced_by_dynamodb_local_and_said(monk
 
 def test_npm_that_fails_says_what_it_said(monkeypatch):
     monkeypatch.setattr(
-        node, "find_or_install", lambda: (["/bin/true"], ["/bin/sh", "-c", "echo integrity is wrong; exit 1"])
+        system,
+        "find_or_install_node",
+        lambda: (["/bin/true"], ["/bin/sh", "-c", "echo integrity is wrong; exit 1"]),
     )
     with pytest.raises(InstallError, match=r"(?s)npm ci failed.*integrity is wrong"):
         packages.install()
@@ -128,10 +130,10 @@ def test_an_old_node_is_passed_over(tmp_path, monkeypatch):
         (tmp_path / name).write_text("#!/bin/sh\necho v18.20.0\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(node, "PACKAGE", tmp_path / "nothing")
-    assert node.commands() is None
+    monkeypatch.setattr(system, "PACKAGE", tmp_path / "nothing")
+    assert system.node_commands() is None
     (tmp_path / "node").write_text("#!/bin/sh\necho v20.1.0\n")
-    assert node.commands() == ([str(tmp_path / "node")], [str(tmp_path / "npm")])
+    assert system.node_commands() == ([str(tmp_path / "node")], [str(tmp_path / "npm")])
 
 
 @pytest.fixture
@@ -179,7 +181,7 @@ def test_a_working_environment_is_left_alone_and_a_broken_one_is_made_anew(tmp_p
 
 
 def test_an_icon_is_drawn_in_the_colour_of_its_text():
-    heart = assets.symbol("heart")
+    heart = packages.symbol("heart")
     assert heart.startswith('<symbol id="heart" viewBox="0 0 24 24"><path d="')
     assert heart.endswith("/></symbol>")
     assert "<svg" not in heart
@@ -189,8 +191,8 @@ def test_an_icon_is_drawn_in_the_colour_of_its_text():
 
 
 def test_an_icon_that_does_not_exist_is_an_error():
-    with pytest.raises(assets.AssetError, match=r"static/icons\.txt names 'no-such-icon'"):
-        assets.symbol("no-such-icon")
+    with pytest.raises(packages.AssetError, match=r"static/icons\.txt names 'no-such-icon'"):
+        packages.symbol("no-such-icon")
 
 
 def test_a_python_that_cannot_make_environments_gets_the_package_that_can(tmp_path, monkeypatch):

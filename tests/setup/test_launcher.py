@@ -36,13 +36,7 @@ def is_ready(site) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGINT,
-        pytest.param(signal.SIGTERM, marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_a_site_runs_until_a_signal_and_leaves_nothing_running(start_site, number):
     site = start_site()
     site.wait_until_up()
@@ -191,8 +185,8 @@ def test_demo_content_that_was_interrupted_is_not_taken_for_complete(loads, tmp_
     assert not (tmp_path / "demo-loaded").exists()
 
 
-def test_the_demo_content_can_be_left_out(loads, monkeypatch):
-    monkeypatch.setenv("DEALSITE_DEMO", "no")
+def test_the_demo_content_can_be_left_out(loads, settings):
+    settings.DEALSITE_DEMO = False
     launcher.load_demo_once(table_is_new=True, say=lambda text: None)
     assert loads == []
 

@@ -16,13 +16,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from dealsite.engine import supervisor
-from dealsite.engine.supervisor import FAILURES, Supervisor
+from dealsite.engine import server as engine_server
+from dealsite.engine.server import FAILURES, Supervisor
 from dealsite.pictures import encoding
 from dealsite.processes import launcher, orphans
-from dealsite.processes.children import Children
-from dealsite.processes.data_folder import LaunchError
-from dealsite.web import node
+from dealsite.processes.launcher import Children, LaunchError
+from dealsite.web import readiness
 from tests.reach import NOBODY, only_root_can_be_nobody
 from tests.setup.conftest import ROOT, alive, wait_for, wait_for_the_end_of
 
@@ -67,7 +66,7 @@ def small_launcher(run: Run, script: str) -> subprocess.Popen:
     """A process that runs a part, a shell script, as the launcher does: until it is told to stop."""
     code = (
         "import signal, sys, threading\n"
-        "from dealsite.engine.supervisor import Supervisor\n"
+        "from dealsite.engine.server import Supervisor\n"
         "from dealsite.processes import launcher, orphans\n"
         "orphans.adopt()\n"
         "part = Supervisor('part', ['/bin/sh', '-c', sys.argv[1]])\n"
@@ -80,7 +79,16 @@ def small_launcher(run: Run, script: str) -> subprocess.Popen:
         "        orphans.end_adopted()\n"
     )
     environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
-    return run(sys.executable, "-c", code, script, env=environ, stdout=subprocess.PIPE, text=True)
+    return run(
+        sys.executable,
+        "-c",
+        code,
+        script,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def test_a_part_that_ignores_signals_ends_with_a_launcher_that_is_killed(run, pids):
@@ -298,35 +306,29 @@ def test_each_restart_leaves_a_line_and_a_count(shell, tmp_path):
     ran = logs[0].pop("ran")
     assert 0 <= ran < 30
     assert logs == [
-        {
-            "event": "part_restarted",
-            "part": "part",
-            "restarts": 1,
-            "ended": "SIGKILL",
-            "log_level": "warning",
-        }
+        {"event": "part_restarted", "part": "part", "restarts": 1, "ended": "SIGKILL", "log_level": "warning"}
     ]
     launcher.note_parts(tmp_path, [part])
-    file = tmp_path / node.PARTS
+    file = tmp_path / readiness.PARTS
     assert json.loads(file.read_text()) == {"part": {"restarts": 1, "ended": "SIGKILL"}}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_full_disk_costs_the_count_and_nothing_else(tmp_path, monkeypatch):
     launcher.note_parts(tmp_path, [Supervisor("part", ["true"])])
-    before = (tmp_path / node.PARTS).read_text()
+    before = (tmp_path / readiness.PARTS).read_text()
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "mkstemp", full)
     launcher.note_parts(tmp_path, [])
-    assert (tmp_path / node.PARTS).read_text() == before
+    assert (tmp_path / readiness.PARTS).read_text() == before
 
 
 def test_what_is_not_needed_is_tried_again_for_ever_after_longer_and_longer_pauses(shell, monkeypatch):
     pauses: list[float] = []
-    monkeypatch.setattr(supervisor, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(engine_server, "LONGEST_PAUSE", 0.02)
     part = shell("exit 3", is_needed=False)
 
     def wait(pause: float) -> bool:
@@ -348,7 +350,7 @@ def test_what_others_kill_again_and_again_is_not_given_up(shell):
 
 
 def test_a_part_that_worked_for_a_while_has_not_failed(shell, monkeypatch):
-    monkeypatch.setattr(supervisor, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(engine_server, "QUICK_SECONDS", 0.0)
     part = shell("exit 3")
     wait_for(lambda: part.restarts > FAILURES + 3)
     assert not part.failed.is_set()

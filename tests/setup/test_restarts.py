@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from dealsite.engine.supervisor import Supervisor
-from dealsite.front_door.limits import BACKLOG
-from dealsite.processes import children as children_module
-from dealsite.processes import launcher
-from dealsite.processes.children import Children
+from dealsite.engine.server import Supervisor
+from dealsite.front_door.connections import BACKLOG
+from dealsite.processes import launcher, launcher as children_module
+from dealsite.processes.launcher import Children
 from tests.setup.conftest import ROOT, alive, wait_for
 
 REQUESTS = 400

@@ -11,8 +11,7 @@ from django.core.management import call_command
 
 from dealsite.data import table
 from dealsite.data.table import client, errors, schema
-from dealsite.data.table.drift import drift
-from dealsite.data.table.schema import Throughput
+from dealsite.data.table.schema import Throughput, drift
 from tests.races import at_once
 
 

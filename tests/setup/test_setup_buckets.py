@@ -12,7 +12,7 @@ from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
-from dealsite.site_setup import buckets
+from dealsite import site_setup
 from tests.builders import NOW
 
 
@@ -50,7 +50,7 @@ def site(s3: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_buckets_that_work_are_left_as_they_were(site: Any, s3: str):
-    media, private = buckets.buckets(NOW)
+    media, private = site_setup.buckets(NOW)
     assert (media.text, media.todo) == ("media takes, returns and deletes files.", "")
     assert (private.text, private.todo) == ("private takes, returns and deletes files.", "")
     assert_nothing_is_left()
@@ -64,8 +64,8 @@ def assert_nothing_is_left() -> None:
 
 def test_it_asks_for_a_picture_where_the_cdn_shows_pictures_alone(site: Any, monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
-    monkeypatch.setattr(buckets, "_can_be_seen", asked.append)
-    list(buckets.buckets(NOW))
+    monkeypatch.setattr(site_setup, "_can_be_seen", asked.append)
+    list(site_setup.buckets(NOW))
     media, private = (urlsplit(address).path for address in asked)
     assert media.startswith("/media/pictures/setup-")
     assert private.startswith("/private/setup-")
@@ -74,7 +74,7 @@ def test_it_asks_for_a_picture_where_the_cdn_shows_pictures_alone(site: Any, mon
 @pytest.mark.parametrize("alias", ["default", "private"])
 def test_a_bucket_that_does_not_answer_is_given_up_soon(site: Any, alias: str):
     of_site: Any = storages[alias]
-    config = buckets._impatient(alias).connection.meta.client.meta.config
+    config = site_setup._impatient(alias).connection.meta.client.meta.config
     assert (config.connect_timeout, config.read_timeout) == (5.0, 5.0)
     assert config.retries["total_max_attempts"] == 2
     assert of_site.connection.meta.client.meta.config.connect_timeout == 60
@@ -82,7 +82,7 @@ def test_a_bucket_that_does_not_answer_is_given_up_soon(site: Any, alias: str):
 
 def test_pictures_that_nobody_can_see_are_named_and_private_files_that_all_can(site: Any):
     site.STORAGES = site.STORAGES | {"default": site.STORAGES["private"], "private": site.STORAGES["default"]}
-    media, private = buckets.buckets(NOW)
+    media, private = site_setup.buckets(NOW)
     assert (media.text, media.is_needed) == ("media: visitors cannot see its pictures.", False)
     assert (private.text, private.is_needed) == ("private: everybody can read it.", True)
     assert_nothing_is_left()
@@ -93,7 +93,7 @@ def test_a_bucket_that_is_not_there_is_missing(site: Any):
         "OPTIONS": site.STORAGES["private"]["OPTIONS"] | {"bucket_name": "nowhere"}
     }
     site.STORAGES = site.STORAGES | {"private": wrong}
-    found = [*buckets.buckets(NOW)][1]
+    found = [*site_setup.buckets(NOW)][1]
     assert "DEALSITE_PRIVATE_BUCKET: private cannot be used: " in found.text
     assert "NoSuchBucket" in found.text
     assert found.is_needed
@@ -101,9 +101,9 @@ def test_a_bucket_that_is_not_there_is_missing(site: Any):
 
 def test_a_site_without_buckets_on_several_machines_is_warned(settings: Any):
     settings.DEALSITE_EMBEDDED = True
-    assert [*buckets.buckets(NOW)] == []
+    assert [*site_setup.buckets(NOW)] == []
     settings.DEALSITE_EMBEDDED = False
-    (found,) = buckets.buckets(NOW)
+    (found,) = site_setup.buckets(NOW)
     assert (found.text, found.is_needed) == ("Pictures and files are on this machine's disk.", False)
 
 
@@ -114,8 +114,8 @@ def test_the_lake_in_a_bucket_is_tried(settings: Any, s3: str, monkeypatch: pyte
     )
     monkeypatch.setattr(fs, "S3FileSystem", lambda **_: files)
     settings.DEALSITE_LAKE, settings.DEALSITE_REGION = "s3://questions/lake", "us-east-1"
-    (found,) = buckets.buckets(NOW)
+    (found,) = site_setup.buckets(NOW)
     assert (found.text, found.todo) == ("s3://questions/lake takes, returns and deletes files.", "")
     settings.DEALSITE_LAKE = "s3://nowhere/lake"
-    (found,) = buckets.buckets(NOW)
+    (found,) = site_setup.buckets(NOW)
     assert "DEALSITE_LAKE: s3://nowhere/lake cannot be used: " in found.text

@@ -14,19 +14,18 @@ from typing import Any, ClassVar
 import pytest
 from django.core.management import CommandError, call_command
 
+from dealsite import site_setup
 from dealsite.accounts import passwords, sign_in
 from dealsite.data import keys, table
-from dealsite.data.catalogue import categories
-from dealsite.data.catalogue.deal import publishing
+from dealsite.data.catalogue import categories, publishing
 from dealsite.data.integrity import checks
 from dealsite.data.people import users
 from dealsite.data.table import errors, schema
-from dealsite.data.table.drift import drift
+from dealsite.data.table.schema import drift
 from dealsite.data.table.writes import Delete
 from dealsite.processes import launcher
-from dealsite.site_setup import surroundings, tables
-from dealsite.site_setup.finding import Finding
-from dealsite.web import node
+from dealsite.site_setup import Finding
+from dealsite.web import readiness
 from tests.builders import NOW, make_brand, make_content, make_id
 from tests.people import make_user
 from tests.races import at_once
@@ -179,7 +178,7 @@ def test_the_table_of_another_application_is_left_as_it_is(setup_site: Run, sort
 
 
 def test_two_that_set_it_up_at_once_make_one_site(no_table: None):
-    at_once(tables.prepare, tables.prepare)
+    at_once(site_setup.prepare, site_setup.prepare)
     assert categories.missing() == []
     assert [str(problem) for problem in checks.find()] == []
 
@@ -269,9 +268,9 @@ def mail_server(settings: Any) -> Iterator[list[str]]:
 
 def test_mail_is_tried_as_far_as_it_should_be(mail_server: list[str], settings: Any):
     settings.DEFAULT_FROM_EMAIL = "Deals <deals@deals.example>"
-    (connected,) = surroundings.mail()
+    (connected,) = site_setup.mail()
     assert (connected.text.endswith("lets the site in."), connected.todo, mail_server) == (True, "", [])
-    (sent,) = surroundings.mail("olga@deals.example")
+    (sent,) = site_setup.mail("olga@deals.example")
     assert sent.text.endswith("took a mail to olga@deals.example.")
     assert "To: olga@deals.example" in mail_server[0]
 
@@ -291,19 +290,19 @@ def test_a_mail_server_that_refuses_is_missing(
 ):
     for name, value in changed.items():
         setattr(settings, name, value)
-    (found,) = surroundings.mail()
+    (found,) = site_setup.mail()
     assert found.is_needed
     assert why in found.todo
 
 
 def test_a_sender_that_others_refuse_is_named(mail_server: list[str]):
-    assert "noreply@localhost" in [*surroundings.mail()][1].text
+    assert "noreply@localhost" in [*site_setup.mail()][1].text
 
 
 @pytest.mark.parametrize(("prints", "is_missing"), [(True, False), (False, True)])
 def test_a_site_without_mail_server_is_for_one_machine(settings: Any, prints: bool, is_missing: bool):
     settings.EMAIL_HOST, settings.DEALSITE_SENDS_MAIL = "", prints
-    (found,) = surroundings.mail()
+    (found,) = site_setup.mail()
     assert bool(found.todo) == is_missing
 
 
@@ -355,7 +354,7 @@ def test_the_proxy_is_seen_from_the_sites_own_address(
                 503 if b"ready" in body else 404,
             ):  # a site that is not ready says it all the same
                 in_front |= {"body": body, "status": status}
-                (found,) = surroundings.proxy()
+                (found,) = site_setup.proxy()
                 assert sentence in found.text
                 assert bool(found.todo and found.is_needed) == is_missing
             assert in_front["token"] == "Bearer t0ken"
@@ -363,7 +362,7 @@ def test_the_proxy_is_seen_from_the_sites_own_address(
 
 def test_a_site_that_does_not_run_yet_is_told_to_look_again(settings: Any):
     settings.DEALSITE_URL = "http://127.0.0.2:9"
-    (found,) = surroundings.proxy()
+    (found,) = site_setup.proxy()
     assert (found.text, found.is_needed) == ("http://127.0.0.2:9 does not answer.", False)
 
 
@@ -372,7 +371,7 @@ def test_a_proxy_without_a_site_behind_it_is_no_reason_not_to_start_one(
     in_front: dict[str, Any], status: int
 ):
     in_front |= {"body": b"<h1>Bad Gateway</h1>", "status": status}
-    (found,) = surroundings.proxy()
+    (found,) = site_setup.proxy()
     assert found.text.endswith(" does not answer.")
     assert not found.is_needed
 
@@ -389,7 +388,7 @@ def test_the_clock_is_compared_with_the_tables(
 ):
     settings.DEALSITE_EMBEDDED = False
     monkeypatch.setattr(schema, "server_time", lambda: NOW + off * SECOND)
-    (found,) = surroundings.clock(NOW)
+    (found,) = site_setup.clock(NOW)
     assert kind == ("ok" if not found.todo else "MISSING" if found.is_needed else "note")
 
 
@@ -401,13 +400,12 @@ def test_the_table_says_what_time_it_is():
 
 
 @pytest.mark.parametrize(
-    ("room", "kind"),
-    [((False, False), "ok"), ((True, False), "note"), ((True, True), "MISSING")],
+    ("room", "kind"), [((False, False), "ok"), ((True, False), "note"), ((True, True), "MISSING")]
 )
 def test_a_disk_needs_room(monkeypatch: pytest.MonkeyPatch, room: tuple[bool, bool], kind: str):
     space = {"free_bytes": 5 * 10**8, "little": room[0], "too_little": room[1]}
-    monkeypatch.setattr(node, "disks", lambda: {"data": space})
-    (found,) = surroundings.disk()
+    monkeypatch.setattr(readiness, "disks_now", lambda: {"data": space})
+    (found,) = site_setup.disk()
     assert found.text == "500 MB free (data)."
     assert kind == ("ok" if not found.todo else "MISSING" if found.is_needed else "note")
 
@@ -415,7 +413,7 @@ def test_a_disk_needs_room(monkeypatch: pytest.MonkeyPatch, room: tuple[bool, bo
 def test_a_folder_that_cannot_be_written_to_is_missing(settings: Any, tmp_path: Any):
     (tmp_path / "file").touch()
     settings.VAR = tmp_path / "file"
-    (found,) = surroundings.disk()
+    (found,) = site_setup.disk()
     assert found.is_needed
     assert "cannot be used" in found.text
 
@@ -439,14 +437,14 @@ def test_a_folder_that_cannot_be_written_to_is_missing(settings: Any, tmp_path: 
 def test_each_drift_says_what_to_do(
     no_table: None, monkeypatch: pytest.MonkeyPatch, sentence: str, todo: str, is_needed: bool
 ):
-    tables.prepare()
-    monkeypatch.setattr(tables, "drift", lambda **_: [sentence])
-    (found,) = tables.problems()
+    site_setup.prepare()
+    monkeypatch.setattr(site_setup, "drift", lambda **_: [sentence])
+    (found,) = site_setup.problems()
     assert (found.text, found.is_needed, todo in found.todo) == (sentence, is_needed, True)
 
 
 def test_the_admin_is_not_looked_for_among_very_many(fresh_table: None, monkeypatch: pytest.MonkeyPatch):
-    assert [*tables.no_admin()] == [
+    assert [*site_setup.no_admin()] == [
         Finding(
             "admin",
             "Nobody can administer the site.",
@@ -455,4 +453,4 @@ def test_the_admin_is_not_looked_for_among_very_many(fresh_table: None, monkeypa
     ]
     page = users.UsersPage([], after="more")
     monkeypatch.setattr(users, "page", lambda: page)
-    assert [*tables.no_admin()] == []
+    assert [*site_setup.no_admin()] == []

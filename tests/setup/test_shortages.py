@@ -31,8 +31,8 @@ from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.front_door import process
-from dealsite.front_door.limits import Limits
-from dealsite.processes import shortage
+from dealsite.front_door.connections import Limits
+from dealsite.processes import heartbeat
 from dealsite.worker import loop
 from tests.builders import NOW
 from tests.front_door.conftest import Web
@@ -126,7 +126,7 @@ PARTS = ("engine", "web processes", "worker")
 # What a page says
 
 
-@pytest.mark.parametrize("code", sorted(shortage.CODES))
+@pytest.mark.parametrize("code", sorted(heartbeat.CODES))
 def test_a_page_that_has_no_disk_or_files_answers_503_and_the_log_says_why(client_page, code, caplog):
     answer = client_page(OSError(code, os.strerror(code)))
     assert (answer.status_code, answer["Retry-After"]) == (503, RETRY_AFTER)
@@ -142,7 +142,7 @@ def ended(monkeypatch) -> list[int]:
     """The signals that this process sent itself; the clock that the kernel keeps does not run."""
     sent: list[int] = []
     monkeypatch.setattr(signal, "alarm", lambda seconds: 0)
-    monkeypatch.setattr(shortage, "ending", [])
+    monkeypatch.setattr(heartbeat, "ending", [])
     monkeypatch.setattr(os, "kill", lambda pid, number: sent.append(number) if pid == os.getpid() else None)
     return sent
 
@@ -156,12 +156,12 @@ def test_a_process_that_has_no_memory_to_end_is_ended():
     """The request to end is lost on it, and more requests that fail do not put its end off."""
     code = (
         "import signal, time\n"
-        "from dealsite.processes import shortage\n"
+        "from dealsite.processes import heartbeat\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "shortage.SECONDS_TO_END = 2\n"
+        "heartbeat.SECONDS_TO_END = 2\n"
         "end = time.monotonic() + 20\n"
         "while time.monotonic() < end:\n"
-        "    shortage.end_if_out_of_memory(MemoryError())\n"
+        "    heartbeat.end_if_out_of_memory(MemoryError())\n"
         "    time.sleep(0.2)\n"
     )
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)
@@ -345,11 +345,13 @@ def _tried(editor: Editor, path: str) -> int:
 
 
 def test_a_thread_that_cannot_be_started_is_a_shortage():
-    assert shortage.is_shortage(RuntimeError("can't start new thread"))
+    assert heartbeat.is_shortage(RuntimeError("can't start new thread"))
 
 
 def test_conflicts_and_an_absent_table_are_no_shortages():
-    assert not any(map(shortage.is_shortage, (None, Conflict(), Unavailable(), ValueError(), RuntimeError())))
+    assert not any(
+        map(heartbeat.is_shortage, (None, Conflict(), Unavailable(), ValueError(), RuntimeError()))
+    )
 
 
 @pytest.mark.thorough

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from dealsite.engine.server import free_port
-from dealsite.front_door import limits
+from dealsite.front_door import connections
 from dealsite.processes import launcher
-from dealsite.processes.data_folder import LaunchError
+from dealsite.processes.launcher import LaunchError
 from tests.setup.conftest import ROOT, alive, descendants, wait_for
 from tests.setup.silent_clients import SilentClients, timed
 
@@ -120,4 +120,4 @@ def test_the_socket_belongs_to_the_address_that_was_asked_for(host, family):
 def test_the_limits_of_a_site_are_its_settings(settings):
     settings.DEALSITE_CLIENT_SECONDS = 3
     settings.DEALSITE_CONNECTIONS, settings.DEALSITE_CONNECTIONS_PER_ADDRESS = 70, 7
-    assert limits.from_settings() == limits.Limits(patience=3, per_address=7, connections=70)
+    assert connections.limits_from_settings() == connections.Limits(patience=3, per_address=7, connections=70)

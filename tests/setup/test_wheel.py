@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from dealsite import home
-from dealsite.demo.texts import DRAWING_TEXTS
+from dealsite.demo.deals import DRAWING_TEXTS
 from dealsite.engine.server import free_port
 from dealsite.install import wheel
 from dealsite.text import translations

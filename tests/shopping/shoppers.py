@@ -9,10 +9,9 @@ from typing import Any
 from django.test import Client
 
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
-from dealsite.data.commerce.order.saved_details import PaymentCard, save_card
+from dealsite.data.commerce import cart_changes, carts
+from dealsite.data.commerce.cart_changes import CartAddition
+from dealsite.data.commerce.order_record import PaymentCard, save_card
 from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW, make_deal
 from tests.people import make_user, signed_in
@@ -40,7 +39,7 @@ def fill_cart(username: str = "ada", *some: Deal, quantity: int = 2) -> list[Dea
     """Put deals into a user's cart, one if none is named; returns them."""
     chosen = list(some) or [make_deal(title="A lamp", price=Decimal("50.00"), was_price=None)]
     wanted = [CartAddition(deal.id, quantity, new_ulid(NOW)) for deal in chosen]
-    assert changing.add_many(carts.user_cart(username), wanted, now=NOW).refused == {}
+    assert cart_changes.add_many(carts.user_cart(username), wanted, now=NOW).refused == {}
     return chosen
 
 

@@ -14,11 +14,9 @@ from django.test import Client
 from django.urls import reverse
 
 from dealsite.accounts import passwords
-from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce import carts, order_changes, orders, payments
 from dealsite.data.commerce.carts import user_cart
-from dealsite.data.commerce.order import checkout, fulfilment
-from dealsite.data.commerce.order.saved_details import save_card
-from dealsite.data.commerce.payment import payment_actions
+from dealsite.data.commerce.order_record import save_card
 from dealsite.data.people import email_addresses, profiles, sessions, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
@@ -171,7 +169,7 @@ def test_an_address_gets_the_mails_of_its_orders_once_it_is_confirmed(settings):
     email_addresses.confirm(users.get("ada"), now=NOW)
     mark = f"({order_id[-6:]})"
     assert sent() == [(["ada@example.org"], f"Your order {mark}")]
-    fulfilment.ship("ada", order_id, by="kim", now=NOW)
+    order_changes.ship("ada", order_id, by="kim", now=NOW)
     assert sent() == [(["ada@example.org"], f"Your order is on its way {mark}")]
 
 
@@ -216,7 +214,7 @@ def test_a_card_that_was_removed_meanwhile_buys_nothing(at, other, monkeypatch):
     if at == "before":
         remove(user_cart("ada"), now=NOW)
     else:
-        monkeypatch.setattr(checkout, "read_active", remove)
+        monkeypatch.setattr(order_changes, "read_active", remove)
     answer = ada.post("/checkout/", form)
     assert answer.status_code == 422
     assert "Choose a card to pay with." in answer.text
@@ -228,7 +226,7 @@ def test_what_is_due_stands_before_what_is_cancelled():
     long_ago = NOW - 400 * DAY
     for number in range(1, 4):
         for payment in owe(12, "120.00", account="ada", order_number=number, first=long_ago):
-            payment_actions.cancel("ada", payment.due_at, payment.id, reason="x", by="kim", now=long_ago)
+            payments.cancel("ada", payment.due_at, payment.id, reason="x", by="kim", now=long_ago)
     due = owe(3, "30.00", account="ada", order_number=4)
     page = signed_in(users.get("ada")).get(reverse("payments"))
     (shown,) = page.context["coming"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import publishing
+from dealsite.data.catalogue import deals, publishing
 from dealsite.data.catalogue.display_names import category_names
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.people import make_user

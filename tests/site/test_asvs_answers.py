@@ -16,7 +16,7 @@ from django.forms import Form
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from dealsite.accounts import cookies, forms, passwords
+from dealsite.accounts import forms, passwords, requests
 from dealsite.accounts.decorators import role, signed_in
 from dealsite.accounts.forms import PasswordField
 from dealsite.accounts.passwords import Owner
@@ -165,18 +165,18 @@ def test_a_mistake_of_ours_is_logged_with_its_cause(caplog: pytest.LogCaptureFix
 
 
 def test_a_signature_of_one_purpose_is_worth_nothing_for_another():
-    kinds = (cookies.DEVICE, cookies.RESET_LINK, cookies.HALF)
+    kinds = (requests.DEVICE, requests.RESET_LINK, requests.HALF)
     for kind in kinds:
-        text = kind.sign(cookies.Signed("ada", "number"))
+        text = kind.sign(requests.Signed("ada", "number"))
         assert [other.unsign(text) is not None for other in kinds] == [other is kind for other in kinds]
         assert kind.unsign(text[:-1] + ("A" if text[-1] != "A" else "B")) is None
 
 
 def test_signatures_are_of_256_bits_under_the_sites_key(settings):
     assert signing.Signer(salt="x").algorithm == "sha256"
-    text = cookies.DEVICE.sign(cookies.Signed("ada", "number"))
+    text = requests.DEVICE.sign(requests.Signed("ada", "number"))
     settings.SECRET_KEY = "of another site" * 4
-    assert cookies.DEVICE.unsign(text) is None
+    assert requests.DEVICE.unsign(text) is None
 
 
 @pytest.mark.parametrize("length", [64, 100, passwords.MOST_CHARACTERS])
@@ -206,14 +206,14 @@ def test_every_cookie_of_a_public_site_is_bound_to_its_host(tmp_path):
     )
     assert set(names.values()) == {"__Host-session", "__Host-csrftoken"}
     assert MessageCookie.cookie_name == site_settings.SESSION_COOKIE_NAME.replace("session", "messages")
-    signed = [one for one in vars(cookies).values() if isinstance(one, cookies.SignedCookie)]
+    signed = [one for one in vars(requests).values() if isinstance(one, requests.SignedCookie)]
     assert len(signed) == 6
     for one in signed:
         assert one.name == site_settings.SESSION_COOKIE_NAME.replace("session", one.short_name)
 
 
 def test_sessions_are_long_random_and_made_anew():
-    keys = {cookies.new_key() for _ in range(100)}
+    keys = {requests.new_key() for _ in range(100)}
     assert len(keys) == 100
-    assert cookies.KEY_BYTES * 8 == 256
-    assert all(cookies.KEY_PATTERN.fullmatch(key) for key in keys)
+    assert requests.KEY_BYTES * 8 == 256
+    assert all(requests.KEY_PATTERN.fullmatch(key) for key in keys)

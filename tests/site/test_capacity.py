@@ -10,7 +10,7 @@ from benchmarks import capacity, volume
 from benchmarks.generated_payments import GeneratedSource
 from benchmarks.volume import EXAMPLE, EXAMPLE_OF_8_KB
 from dealsite.data import keys, table
-from dealsite.data.commerce.payment.payment_record import payment_item
+from dealsite.data.commerce.payment_record import payment_item
 from tests.builders import NOW
 from tests.capacity import Units, recorded
 
@@ -47,7 +47,7 @@ def test_the_shards_are_even():
 
 @pytest.mark.usefixtures("fresh_table")
 def test_each_step_of_a_payment_costs_what_the_engine_counts():
-    from dealsite.data.commerce.payment import charging
+    from dealsite.data.commerce import charging
     from dealsite.gateways.interface import ChargeResult
 
     with recorded() as inserting:

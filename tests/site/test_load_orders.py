@@ -12,8 +12,7 @@ import pytest
 from benchmarks import load_orders
 from dealsite.data import table
 from dealsite.data.catalogue import deals
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.order import order_record
+from dealsite.data.commerce import carts, order_record, orders
 from dealsite.data.entities.commerce import PLACED
 from dealsite.data.integrity import checks
 from dealsite.data.table.ids import from_iso

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from dealsite.data.table.access_patterns import ACCESS_PATTERNS
+from dealsite.data.table.meters import ACCESS_PATTERNS
 from tests.questions import QUESTIONS, ROOT, budget, name_of, sends_requests, used_elsewhere
 
 # Called from elsewhere, but no question of their own:
@@ -13,11 +13,11 @@ NO_QUESTIONS = {
     "checks.find": "reads the whole table",
     "checks.repair": "writes what a check says",
     "checks.repair_all": "reads the whole table",
-    "sample.check": "reads a part of the table",
+    "checks.check_sample": "reads a part of the table",
     "migrations.run": "reads the whole table",
     "migrations.begin": "counts into migrations.run",
     "retention.apply": "migrations.run, after a change of settings",
-    "entries.get_many": "counts into what verbs do, and into imports",
+    "drafts.get_entries": "counts into what verbs do, and into imports",
 }
 
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 from django.core import signing
 
-from cms.shared import pictures
-from dealsite.accounts import cookies, email_links
+from cms.shared import fields
+from dealsite.accounts import email_links, requests
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table.ids import hash_of
-from shopping.checkout.checkout import Ticket
+from shopping.checkout import Ticket
 from tests.builders import NOW, make_id
 from tests.people import make_user
 
@@ -27,22 +27,22 @@ def test_a_checkout_reads_its_ticket():
 
 def test_a_form_reads_the_picture_that_it_keeps():
     token = signing.Signer(salt="cms.kept_pictures").sign_object(["lamp.webp", 800, 600])
-    assert pictures.kept(token, "A lamp") == Picture(name="lamp.webp", width=800, height=600, alt="A lamp")
+    assert fields.kept(token, "A lamp") == Picture(name="lamp.webp", width=800, height=600, alt="A lamp")
 
 
 @pytest.mark.parametrize(
     ("cookie", "salt"),
     [
-        (cookies.DEVICE, "dealsite.accounts.device"),
-        (cookies.RESET_LINK, "dealsite.accounts.reset"),
-        (cookies.HALF, "dealsite.accounts.half"),
-        (cookies.CONFIRM_LINK, "dealsite.accounts.confirm_link"),
-        (cookies.TAKE_BACK_LINK, "dealsite.accounts.take_back_link"),
+        (requests.DEVICE, "dealsite.accounts.device"),
+        (requests.RESET_LINK, "dealsite.accounts.reset"),
+        (requests.HALF, "dealsite.accounts.half"),
+        (requests.CONFIRM_LINK, "dealsite.accounts.confirm_link"),
+        (requests.TAKE_BACK_LINK, "dealsite.accounts.take_back_link"),
     ],
 )
-def test_a_cookie_reads_what_it_holds(cookie: cookies.SignedCookie, salt: str):
+def test_a_cookie_reads_what_it_holds(cookie: requests.SignedCookie, salt: str):
     text = signing.TimestampSigner(salt=salt).sign("ada:a-token")
-    assert cookie.unsign(text) == cookies.Signed("ada", "a-token")
+    assert cookie.unsign(text) == requests.Signed("ada", "a-token")
 
 
 @pytest.mark.usefixtures("fresh_table")

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.stream import consumer as consumers
-from dealsite.stream import leases
+from dealsite.stream import consumer as consumers, rebuilding
 from dealsite.stream.consumer import Consumer, opened
 from dealsite.stream.projection import FINISHED, KEPT, Checkpoint
 from dealsite.stream.records import Expired, Lost, Stream
@@ -185,8 +184,8 @@ def test_one_consumer_at_a_time_and_it_makes_room_when_asked(stream, copy, monke
     try:
         write(stream, 1)
         until(lambda: copy.commits)
-        assert leases.is_locked(copy.folder, leases.OPEN)
-        with leases.next_turn(copy.folder):
+        assert rebuilding.is_locked(copy.folder, rebuilding.OPEN)
+        with rebuilding.next_turn(copy.folder):
             assert copy.checkpoint().shards == {"shard-0": f"{1:040d}"}
             assert copy.items == {}  # closed
         write(stream, 2)
@@ -194,7 +193,7 @@ def test_one_consumer_at_a_time_and_it_makes_room_when_asked(stream, copy, monke
     finally:
         stop.set()
         thread.join()
-    assert not leases.is_locked(copy.folder, leases.OPEN)
+    assert not rebuilding.is_locked(copy.folder, rebuilding.OPEN)
 
 
 def test_a_consumer_outlives_trouble_and_builds_anew_what_the_stream_has_lost(stream, copy, monkeypatch):

@@ -5,22 +5,22 @@ import threading
 
 import pytest
 
-from dealsite.stream import leases
-from dealsite.stream.leases import LeaseLost
+from dealsite.stream import rebuilding
+from dealsite.stream.rebuilding import LeaseLost
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_a_lock_whose_file_is_deleted_is_no_longer_held(tmp_path, what):
     folder = tmp_path / "search"
-    with leases.locked(folder, leases.OPEN, wait=False) as first:
+    with rebuilding.locked(folder, rebuilding.OPEN, wait=False) as first:
         assert first.is_held()
         first.check()
         if what == "file":
-            (folder / leases.OPEN).unlink()
+            (folder / rebuilding.OPEN).unlink()
         else:
             shutil.rmtree(folder)
         assert not first.is_held()
-        with leases.locked(folder, leases.OPEN, wait=False) as second:
+        with rebuilding.locked(folder, rebuilding.OPEN, wait=False) as second:
             assert second.is_held()
             assert not first.is_held()
             with pytest.raises(LeaseLost):
@@ -31,16 +31,16 @@ def test_who_waited_for_a_file_that_was_deleted_meanwhile_locks_the_new_one(tmp_
     held, got = [], threading.Event()
 
     def wait():
-        with leases.locked(tmp_path, leases.OPEN, wait=True) as lease:
+        with rebuilding.locked(tmp_path, rebuilding.OPEN, wait=True) as lease:
             held.append(lease.is_held())
             got.set()
 
     waiting = threading.Thread(target=wait)
-    with leases.locked(tmp_path, leases.OPEN, wait=False):
+    with rebuilding.locked(tmp_path, rebuilding.OPEN, wait=False):
         waiting.start()
-        while not _is_waited_for(tmp_path / leases.OPEN):
+        while not _is_waited_for(tmp_path / rebuilding.OPEN):
             got.wait(0.01)
-        (tmp_path / leases.OPEN).unlink()
+        (tmp_path / rebuilding.OPEN).unlink()
     assert got.wait(10)
     waiting.join()
     assert held == [True]
@@ -53,10 +53,10 @@ def _is_waited_for(file):
 
 
 def test_looking_at_a_lock_makes_no_file(tmp_path):
-    assert not leases.is_locked(tmp_path / "gone", leases.WAITING)
+    assert not rebuilding.is_locked(tmp_path / "gone", rebuilding.WAITING)
     assert not (tmp_path / "gone").exists()
-    with leases.locked(tmp_path, leases.WAITING, wait=False):
-        assert leases.is_locked(tmp_path, leases.WAITING)
-        with leases.locked(tmp_path, leases.WAITING, wait=False) as other:
+    with rebuilding.locked(tmp_path, rebuilding.WAITING, wait=False):
+        assert rebuilding.is_locked(tmp_path, rebuilding.WAITING)
+        with rebuilding.locked(tmp_path, rebuilding.WAITING, wait=False) as other:
             assert other is None
-    assert not leases.is_locked(tmp_path, leases.WAITING)
+    assert not rebuilding.is_locked(tmp_path, rebuilding.WAITING)

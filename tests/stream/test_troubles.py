@@ -8,14 +8,12 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data.table.errors import Unavailable
-from dealsite.stream import consumer as consumers
-from dealsite.stream import rebuilding, skipped, troubles
-from dealsite.stream.leases import LeaseLost
+from dealsite.stream import consumer as consumers, consumer as feeding, consumer_status, rebuilding
+from dealsite.stream.consumer import FIRST_SECONDS, MOST_SECONDS, TRIES, WORKED_SECONDS, Troubles
+from dealsite.stream.consumer_status import SkippedRecord, lag, status
 from dealsite.stream.projection import Checkpoint, Damaged
+from dealsite.stream.rebuilding import LeaseLost
 from dealsite.stream.records import Stream
-from dealsite.stream.skipped import SkippedRecord
-from dealsite.stream.status import lag, status
-from dealsite.stream.troubles import FIRST_SECONDS, MOST_SECONDS, TRIES, WORKED_SECONDS, Troubles
 from tests.builders import NOW
 from tests.stream.fakes import Copy, FakeStream
 from tests.stream.test_consumer import clock, expected, until, write
@@ -57,7 +55,7 @@ def stream(monkeypatch):
     for name in ("TURN_SECONDS", "IDLE_SECONDS", "CHECK_SECONDS"):
         monkeypatch.setattr(consumers, name, 0.001)
     for name in ("FIRST_SECONDS", "MOST_SECONDS", "AWAY_SECONDS"):
-        monkeypatch.setattr(troubles, name, 0.001)
+        monkeypatch.setattr(feeding, name, 0.001)
     return stream
 
 
@@ -94,7 +92,7 @@ def test_waits_double_up_to_a_bound_and_begin_anew_after_a_while_that_worked(tmp
 def test_a_table_that_is_away_is_asked_each_second_and_is_nobodys_fault(tmp_path):
     trouble = Troubles(Copy(tmp_path))
     for _ in range(20):
-        assert trouble.note(Unavailable("away"), now=NOW, ticks=0.0) == troubles.AWAY_SECONDS
+        assert trouble.note(Unavailable("away"), now=NOW, ticks=0.0) == feeding.AWAY_SECONDS
     assert trouble.note(LeaseLost("gone"), now=NOW, ticks=0.0) == 0.0
     assert (trouble.anew, trouble.careful) == (False, False)
 
@@ -102,7 +100,7 @@ def test_a_table_that_is_away_is_asked_each_second_and_is_nobodys_fault(tmp_path
 def test_failures_that_nothing_explains_end_with_one_new_build(tmp_path):
     trouble = Troubles(Copy(tmp_path))
     anew = []
-    for _ in range(2 * troubles.ANEW_AFTER):
+    for _ in range(2 * feeding.ANEW_AFTER):
         trouble.note(ZeroDivisionError(), now=NOW, ticks=0.0)
         anew.append(trouble.anew)
         trouble.anew = False
@@ -122,7 +120,7 @@ def test_a_poison_record_is_skipped_alone_and_all_others_are_taken(
     consuming(copy)
     until(lambda: len(copy.items) == 8)
     assert copy.items == {key: item for key, item in expected(stream).items() if not key.startswith("K#4")}
-    (record,) = skipped.listed(copy.folder)
+    (record,) = consumer_status.skipped_records(copy.folder)
     assert (record.key, record.sequence, record.at) == (("K#4", "X"), f"{5:040d}", NOW)
     assert "It has no price." in record.reason
     assert caplog.text.count("event='record_fails'") == TRIES - 1
@@ -133,7 +131,7 @@ def test_a_poison_record_is_skipped_alone_and_all_others_are_taken(
     copy.poison = frozenset()  # repaired by a later change of the same item
     write(stream, 4, value=2)
     until(lambda: copy.items == expected(stream))
-    until(lambda: skipped.listed(copy.folder) == [])
+    until(lambda: consumer_status.skipped_records(copy.folder) == [])
 
 
 @pytest.mark.parametrize("error", [OSError, Unavailable, Damaged])
@@ -144,7 +142,7 @@ def test_the_disks_and_the_tables_troubles_skip_no_record(tmp_path, stream, cons
     until(lambda: copy.file.exists())
     write(stream, 0, 1)
     until(lambda: copy.tries > 3 * TRIES or (error is Damaged and copy.items == expected(stream)))
-    assert skipped.listed(copy.folder) == []
+    assert consumer_status.skipped_records(copy.folder) == []
     copy.poison = frozenset()
     until(lambda: copy.items == expected(stream))
     assert thread.is_alive()
@@ -173,7 +171,7 @@ def test_what_fails_on_a_full_disk_skips_no_record(tmp_path, stream, consuming, 
     until(lambda: copy.file.exists())
     write(stream, 0, 1)
     until(lambda: copy.tries > 4 * TRIES)
-    assert skipped.listed(copy.folder) == []
+    assert consumer_status.skipped_records(copy.folder) == []
 
 
 def test_a_projection_that_cannot_commit_anything_skips_no_record(tmp_path, stream, consuming, caplog):
@@ -190,7 +188,7 @@ def test_a_projection_that_cannot_commit_anything_skips_no_record(tmp_path, stre
         patch.setattr(copy, "commit", fails)
         write(stream, 1)
         until(lambda: len(tries) > 3 * TRIES)
-        assert skipped.listed(copy.folder) == []
+        assert consumer_status.skipped_records(copy.folder) == []
     until(lambda: copy.items == expected(stream))
 
 
@@ -199,27 +197,29 @@ def test_a_record_that_cannot_be_noted_is_not_skipped(tmp_path, monkeypatch):
     stream = FakeStream()
     write(stream, 1)
     monkeypatch.setattr(
-        skipped, "write_whole", lambda *_: (_ for _ in ()).throw(OSError("The disk is full."))
+        consumer_status, "write_whole", lambda *_: (_ for _ in ()).throw(OSError("The disk is full."))
     )
     for _ in range(TRIES):
-        trouble.note(troubles.Poison(stream.changes[0], ValueError()), now=NOW, ticks=0.0)
+        trouble.note(feeding.Poison(stream.changes[0], ValueError()), now=NOW, ticks=0.0)
     assert trouble.skips == set()
 
 
 def test_skipped_records_are_few_and_a_build_forgets_those_before_it(tmp_path):
-    at = [NOW + timedelta(seconds=number) for number in range(skipped.MOST + 5)]
+    at = [NOW + timedelta(seconds=number) for number in range(consumer_status.MOST + 5)]
     for number, moment in enumerate(at):
-        skipped.add(tmp_path, [SkippedRecord((f"K#{number}", "X"), "1", "r" * 9999, moment)])
-    known = skipped.listed(tmp_path)
-    assert [record.key[0] for record in known] == [f"K#{number}" for number in range(5, skipped.MOST + 5)]
-    assert (tmp_path / skipped.SKIPPED).stat().st_size < 100_000
-    assert (tmp_path / skipped.SKIPPED).stat().st_mode & 0o077 == 0
-    skipped.add(tmp_path, [known[0]])
-    assert len(skipped.listed(tmp_path)) == skipped.MOST
-    skipped.forget(tmp_path, before=at[-2])
-    assert [record.at for record in skipped.listed(tmp_path)] == at[-2:]
-    (tmp_path / skipped.SKIPPED).write_bytes(b"[{")
-    assert skipped.listed(tmp_path) == []
+        consumer_status.skip(tmp_path, [SkippedRecord((f"K#{number}", "X"), "1", "r" * 9999, moment)])
+    known = consumer_status.skipped_records(tmp_path)
+    assert [record.key[0] for record in known] == [
+        f"K#{number}" for number in range(5, consumer_status.MOST + 5)
+    ]
+    assert (tmp_path / consumer_status.SKIPPED).stat().st_size < 100_000
+    assert (tmp_path / consumer_status.SKIPPED).stat().st_mode & 0o077 == 0
+    consumer_status.skip(tmp_path, [known[0]])
+    assert len(consumer_status.skipped_records(tmp_path)) == consumer_status.MOST
+    consumer_status.forget_skipped(tmp_path, before=at[-2])
+    assert [record.at for record in consumer_status.skipped_records(tmp_path)] == at[-2:]
+    (tmp_path / consumer_status.SKIPPED).write_bytes(b"[{")
+    assert consumer_status.skipped_records(tmp_path) == []
 
 
 def test_an_item_that_a_build_cannot_take_is_noted_and_repaired_by_the_next(tmp_path, stream, monkeypatch):
@@ -227,12 +227,12 @@ def test_an_item_that_a_build_cannot_take_is_noted_and_repaired_by_the_next(tmp_
     build = copy.build
     monkeypatch.setattr(copy, "build", lambda *given: build(*given) or [(("K#1", "X"), "odd")])
     assert rebuilding.rebuild(copy, now=NOW) == 0
-    assert [record.reason for record in skipped.listed(copy.folder)] == ["odd"]
+    assert [record.reason for record in consumer_status.skipped_records(copy.folder)] == ["odd"]
     monkeypatch.undo()
     monkeypatch.setattr(Stream, "of_table", lambda: stream)
     monkeypatch.setattr("dealsite.data.table.scan_all", lambda **_: iter(()))
     rebuilding.rebuild(copy, now=NOW + timedelta(seconds=1))
-    assert skipped.listed(copy.folder) == []
+    assert consumer_status.skipped_records(copy.folder) == []
 
 
 @pytest.mark.parametrize("before", [True, False])

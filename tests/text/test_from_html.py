@@ -5,7 +5,7 @@ import time
 import pytest
 
 from dealsite.text import markdown
-from dealsite.text.from_html import MOST_CHARACTERS, MOST_TAGS, to_markdown
+from dealsite.text.markdown import MOST_CHARACTERS, MOST_TAGS, to_markdown
 
 DOCUMENT = (
     '<b style="font-weight:normal"><p><span style="font-weight:700">Bold </span>'

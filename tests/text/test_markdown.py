@@ -133,7 +133,7 @@ def test_an_excerpt_is_cut_between_words():
 
 def test_no_level_of_headings_is_skipped_on_the_way_down():
     assert re.findall(r"<(h\d)>", markdown.to_html("## x\n\n#### y\n\n###### z\n\n# x\n\n### y")) == [
-        *("h3", "h4", "h5", "h3", "h4"),
+        *("h3", "h4", "h5", "h3", "h4")
     ]
 
 

@@ -182,10 +182,9 @@ def _bare(part: ast.expr) -> str:
 # What goes wrong in the code, not for people: it ends on the page for mistakes of ours.
 OF_DEVELOPERS = {
     "dealsite/accounts/decorators.py",
-    "dealsite/accounts/middleware.py",
     "dealsite/data/table/client.py",
     "dealsite/data/table/schema.py",
-    "dealsite/site_setup/tables.py",  # of a command
+    "dealsite/site_setup.py",  # of a command
     "dealsite/stream/rebuilding.py",
     "dealsite/stream/records.py",
     "dealsite/worker/loop.py",

@@ -21,14 +21,19 @@ django.setup()
 from django.utils import timezone  # noqa: E402
 
 from dealsite.data.catalogue import brands, deals, relations  # noqa: E402
-from dealsite.data.catalogue.deal import deleting, editing, publishing  # noqa: E402
 from dealsite.data.commerce import carts  # noqa: E402
-from dealsite.data.commerce.cart import changing  # noqa: E402
 from dealsite.data.people import users  # noqa: E402
 from dealsite.data.table.errors import Conflict, VersionConflict  # noqa: E402
 from dealsite.data.table.ids import new_ulid  # noqa: E402
 
-adding = changing if hasattr(changing, "add") else carts  # where 0.2.0 has it
+try:
+    from dealsite.data.catalogue import deal_changes, publishing
+    from dealsite.data.commerce import cart_changes as adding
+except ImportError:  # 0.2.0 has them elsewhere
+    from dealsite.data.catalogue.deal import deleting, editing, publishing  # type: ignore
+    from dealsite.data.commerce import carts as adding  # type: ignore
+else:
+    deleting = editing = deal_changes
 DESCRIPTION = "Edited by two builds at once."
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from dealsite import data
 from dealsite.data import keys, table
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import trash
 from dealsite.data.integrity import checks
@@ -75,7 +75,7 @@ def with_code(item: dict[str, Any]) -> dict[str, Any]:
 def test_what_an_older_build_put_into_the_trash_is_restored_in_the_shape_of_now(monkeypatch):
     make_brand()
     deal = make_deal(voucher_code="")
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     raised = Schemas(data.SCHEMAS | {"Deal": Schema(2, (lambda item: item, with_code))})
     monkeypatch.setattr(data, "SCHEMAS", raised)
     assert (trash.get("deal", deal.id).kept or {})["schema"] == 2

@@ -17,10 +17,9 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.data import SCHEMAS, table
-from dealsite.data.catalogue import brands, deals
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import brands, deal_changes, deals
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.editing import trash, versions
 from dealsite.data.entities.chart import ENTITIES, RETIRED
@@ -30,10 +29,7 @@ from dealsite.web import page_cache
 from tests.upgrading.old_data import EXPORTS, items_of, load
 
 SHOP, CMS = ("/", "/account/", "/cart/"), ("/cms/",)
-FILES = {
-    "cms_import_file",
-    "cms_download_export",
-}  # they are not in the table
+FILES = {"cms_import_file", "cms_download_export"}  # they are not in the table
 LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
@@ -60,7 +56,7 @@ def export(request: pytest.FixtureRequest, fresh_table: None, settings: Any, tmp
 def browser_of(username: str) -> Client:
     browser = Client()
     if username:
-        key = cookies.new_key()
+        key = requests.new_key()
         user = users.get(username)
         sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=timezone.now())
         browser.cookies[site_settings.SESSION_COOKIE_NAME] = f"{username}:{key}"
@@ -125,9 +121,9 @@ def test_what_an_older_build_wrote_is_changed_migrated_and_whole(export):
     deal = deals.get(live["id"])
     brand = brands.get(deal.content.brand)
     changed = replace(deal.content, title="Changed", description="By a newer build.")
-    deal = editing.edit(deal, changed, version=deal.version, brand=brand, by="eve", now=now)
+    deal = deal_changes.edit(deal, changed, version=deal.version, brand=brand, by="eve", now=now)
     assert versions.newest(deal.id).versions[0].number == deal.version - 1
-    deleting.delete(deal, by="eve", now=now)
+    deal_changes.delete(deal, by="eve", now=now)
     for entry in trash.newest().things:
         trash.restore(entry.kind, entry.id, by="eve", now=now)
     before = {(item["PK"], item["SK"]) for item in table.scan_all(consistent=True)}

@@ -26,7 +26,8 @@ from tests.people import NOW
 RELEASE = "b063b9868d24"  # 0.2.0, which noted no schema
 ROUNDS = 8
 EDITS = Path(__file__).with_name("edits.py")
-PORT = "import sys; from dealsite.engine import port; port.serve(sys.argv[1], lambda url: print(url, flush=True))"
+PORT = "import sys; from dealsite.engine import server\n"
+PORT += "server.serve_port(sys.argv[1], lambda url: print(url, flush=True))"
 
 
 @pytest.fixture(scope="module")

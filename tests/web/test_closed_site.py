@@ -86,7 +86,7 @@ def test_these_views_work_whatever_the_switch_says():
             "cms_preview_featured",
             "cms_markdown",
             "cms_cancel_answer",
-        ),
+        )
     }
 
 

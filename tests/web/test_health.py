@@ -13,11 +13,10 @@ from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.catalogue import categories
-from dealsite.data.jobs import heartbeats
+from dealsite.data.jobs import processes
 from dealsite.data.keys import INDEXES
-from dealsite.data.table import client as table_client
-from dealsite.data.table import errors, schema
-from dealsite.web import node, readiness
+from dealsite.data.table import client as table_client, errors, schema
+from dealsite.web import readiness
 
 FOLLOWING = {"state": "following", "lag_seconds": 0.4, "skipped": 0}
 TOKEN = "a token of ours"
@@ -35,12 +34,12 @@ def no_engine(settings):
 @pytest.fixture
 def all_well(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker and consumers that are alive, and room on the disk."""
-    heartbeats.write("worker", now=timezone.now())
+    processes.write_heartbeat("worker", now=timezone.now())
     categories.create_all()
-    monkeypatch.setattr(node, "projections", lambda now: {"search": FOLLOWING})
+    monkeypatch.setattr(readiness, "projections_now", lambda now: {"search": FOLLOWING})
     room = {"free_bytes": 10**10, "free_share": 0.5, "little": False, "too_little": False}
-    monkeypatch.setattr(node, "disks", lambda: {"data": room})
-    monkeypatch.setattr(node, "parts", lambda: {"worker": {"restarts": 2, "ended": "SIGKILL"}})
+    monkeypatch.setattr(readiness, "disks_now", lambda: {"data": room})
+    monkeypatch.setattr(readiness, "parts_now", lambda: {"worker": {"restarts": 2, "ended": "SIGKILL"}})
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def test_a_site_is_ready_when_the_table_and_every_index_answer(client, all_well)
         ("GetItem", None),
         ("PutItem", None),
     ]
-    assert heartbeats.last("web") is not None
+    assert processes.last_heartbeat("web") is not None
     found = answer.json()
     assert 0 <= found.pop("written_seconds_ago") < 60
     assert 0 <= found.pop("worker_seconds_ago") < 60
@@ -137,7 +136,7 @@ def test_health_is_never_kept_nor_changed(client, fresh_table, address):
 
 
 def test_a_site_without_a_worker_is_ready_and_says_what_waits(client, all_well, monkeypatch):
-    monkeypatch.setattr(heartbeats, "last", lambda part: None)
+    monkeypatch.setattr(processes, "last_heartbeat", lambda part: None)
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["ready"]) == (200, True)
     assert answer.json()["degraded"] == {

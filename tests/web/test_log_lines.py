@@ -21,8 +21,7 @@ from typing import Any
 import pytest
 
 from dealsite.front_door import process
-from dealsite.management.commands import run as run_command
-from dealsite.management.commands import web as web_command
+from dealsite.management.commands import run as run_command, web as web_command
 from dealsite.web import log_lines
 from dealsite.web.log_lines import OneLine
 

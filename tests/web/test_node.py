@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dealsite.data.table.ids import iso
-from dealsite.stream import skipped
-from dealsite.stream.skipped import SkippedRecord
-from dealsite.web import node
+from dealsite.stream import consumer_status
+from dealsite.stream.consumer_status import SkippedRecord
+from dealsite.web import readiness
 from tests.builders import NOW
 
 MEGABYTE = 10**6
@@ -31,7 +31,7 @@ def disk(monkeypatch: pytest.MonkeyPatch, free: int, size: int) -> dict[str, Any
     """What is said of a disk with so much free and in all, in bytes."""
     found = SimpleNamespace(f_bavail=free // 1_000, f_frsize=1_000, f_blocks=size // 1_000)
     monkeypatch.setattr(os, "statvfs", lambda path: found)
-    return node.disks()["data"]
+    return readiness.disks_now()["data"]
 
 
 @pytest.mark.parametrize(
@@ -73,24 +73,26 @@ def test_a_small_disk_is_not_full_for_being_small(var: Path, monkeypatch: pytest
 
 def test_the_folder_of_uploads_counts_where_it_is_on_another_disk(var: Path, settings: Any):
     settings.FILE_UPLOAD_TEMP_DIR = str(var)
-    assert node.disks().keys() == {"data"}
+    assert readiness.disks_now().keys() == {"data"}
     settings.FILE_UPLOAD_TEMP_DIR = "/proc"
-    assert node.disks().keys() == {"data", "uploads"}
+    assert readiness.disks_now().keys() == {"data", "uploads"}
     found = os.statvfs(var)
-    assert node.disks()["data"]["free_share"] == pytest.approx(found.f_bavail / found.f_blocks, abs=0.01)
+    assert readiness.disks_now()["data"]["free_share"] == pytest.approx(
+        found.f_bavail / found.f_blocks, abs=0.01
+    )
 
 
 def test_a_data_folder_that_is_gone_is_an_error(settings: Any, tmp_path: Path):
     settings.VAR = tmp_path / "gone"
     with pytest.raises(OSError, match="gone"):
-        node.disks()
+        readiness.disks_now()
 
 
 def note(var: Path, **status: Any) -> dict[str, Any]:
     """What is said of the search index while its consumer notes this."""
     (var / "search").mkdir(exist_ok=True)
     (var / "search" / "consumer.json").write_text(json.dumps({"reason": str(var)} | status))
-    return node.projections(NOW)["search"]
+    return readiness.projections_now(NOW)["search"]
 
 
 def test_a_projection_is_as_its_consumer_says(var: Path):
@@ -115,32 +117,32 @@ def test_a_consumer_that_said_nothing_for_half_a_minute_does_not_run(var: Path):
 
 
 def test_where_no_consumer_has_said_anything_none_runs(var: Path, settings: Any):
-    assert {name: one["state"] for name, one in node.projections(NOW).items()} == {
+    assert {name: one["state"] for name, one in readiness.projections_now(NOW).items()} == {
         "lake": "none",
         "search": "none",
     }
     assert not (var / "search").exists()
     assert note(var, at="yesterday")["state"] == "none"
     settings.DEALSITE_PROJECTIONS = ["lake"]
-    assert node.projections(NOW).keys() == {"lake"}
+    assert readiness.projections_now(NOW).keys() == {"lake"}
 
 
 def test_skipped_records_are_counted(var: Path):
     (var / "search").mkdir()
-    skipped.add(var / "search", [SkippedRecord(("A", key), "", "/secret", NOW) for key in "BC"])
-    assert node.projections(NOW)["search"]["skipped"] == 2
+    consumer_status.skip(var / "search", [SkippedRecord(("A", key), "", "/secret", NOW) for key in "BC"])
+    assert readiness.projections_now(NOW)["search"]["skipped"] == 2
     (var / "search" / "skipped.json").write_text("{}")
-    assert node.projections(NOW)["search"]["skipped"] == 0
+    assert readiness.projections_now(NOW)["search"]["skipped"] == 0
 
 
 def test_the_launchers_counts_of_restarts_are_passed_on(var: Path):
-    assert node.parts() == {}
+    assert readiness.parts_now() == {}
     (var / "parts.json").write_text('{"engine": {"restarts": 2, "ended": "SIGKILL", "more": 1}}')
-    assert node.parts() == {"engine": {"restarts": 2, "ended": "SIGKILL"}}
+    assert readiness.parts_now() == {"engine": {"restarts": 2, "ended": "SIGKILL"}}
 
 
 def test_a_file_that_says_something_else_says_nothing(var: Path, subtests: pytest.Subtests):
     for text in ["", "{", "[]", "null", "3", '{"engine": 3}', '{"engine": {}}', "\xff"]:
         with subtests.test(text=text):
             (var / "parts.json").write_text(text, "latin-1")
-            assert node.parts() == {}
+            assert readiness.parts_now() == {}

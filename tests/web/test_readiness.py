@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from dealsite.data.catalogue import categories
-from dealsite.data.jobs import heartbeats
+from dealsite.data.jobs import processes
 from dealsite.data.table import schema
 from dealsite.data.table.errors import DataError, Incomplete, Misconfigured, Unavailable
 from dealsite.front_door.process import web_server
-from dealsite.web import node, readiness
+from dealsite.web import readiness
 from dealsite.web.readiness import WARNINGS, Readiness, State
 from tests.builders import NOW
 from tests.front_door.conftest import PATIENT
@@ -68,10 +68,12 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     made = Site()
     monkeypatch.setattr(schema, "answer", made.answer)
     monkeypatch.setattr(categories, "missing", lambda: made.missing)
-    monkeypatch.setattr(heartbeats, "last", lambda part: made.unknown if part == "unknown" else made.worker)
-    monkeypatch.setattr(heartbeats, "write", made.write)
-    monkeypatch.setattr(node, "disks", made.disks)
-    monkeypatch.setattr(node, "projections", lambda now: made.projections)
+    monkeypatch.setattr(
+        processes, "last_heartbeat", lambda part: made.unknown if part == "unknown" else made.worker
+    )
+    monkeypatch.setattr(processes, "write_heartbeat", made.write)
+    monkeypatch.setattr(readiness, "disks_now", made.disks)
+    monkeypatch.setattr(readiness, "projections_now", lambda now: made.projections)
     yield made
     made.let_go.set()
 

@@ -16,11 +16,10 @@ from django.urls import resolve
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table import errors
 from dealsite.data.table.ids import is_ulid
-from dealsite.middleware import REQUEST_ID as HEADER
-from dealsite.middleware import WAITED, RequestIdMiddleware
+from dealsite.middleware import REQUEST_ID as HEADER, WAITED, RequestIdMiddleware
 from dealsite.web import log_lines
+from dealsite.web.counting import RequestFilter, cause_of, current_id
 from dealsite.web.log_lines import OneLine
-from dealsite.web.request_log import RequestFilter, cause_of, current_id
 from tests.people import make_user, signed_in
 
 PATH = "/account/password-reset/ada/s3cret-token/"
@@ -49,7 +48,7 @@ def request_(rf: RequestFactory) -> HttpRequest:
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """A function that returns the lines of requests so far, without the milliseconds that they took."""
-    caplog.set_level(logging.INFO, logger="dealsite.web.request_log")
+    caplog.set_level(logging.INFO, logger="dealsite.web.counting")
 
     def of() -> list[str]:
         said = [text for text in caplog.messages if text.startswith("event='request'")]
@@ -151,7 +150,7 @@ def test_a_method_that_is_none_is_not_repeated(rf: RequestFactory, lines: Callab
 def test_the_time_that_a_request_waited_for_a_thread_counts(
     rf: RequestFactory, caplog: pytest.LogCaptureFixture
 ):
-    caplog.set_level(logging.INFO, logger="dealsite.web.request_log")
+    caplog.set_level(logging.INFO, logger="dealsite.web.counting")
     request = rf.get("/")
     request.META[WAITED] = 2.0
     RequestIdMiddleware(lambda _: HttpResponse())(request)
@@ -189,7 +188,7 @@ def test_lines_of_others_stay_as_they_are():
 
 def test_the_logs_handler_has_the_filter(settings: Any):
     assert settings.LOGGING["handlers"]["console"]["filters"] == ["request"]
-    assert settings.LOGGING["filters"]["request"] == {"()": "dealsite.web.request_log.RequestFilter"}
+    assert settings.LOGGING["filters"]["request"] == {"()": "dealsite.web.counting.RequestFilter"}
 
 
 @pytest.mark.parametrize("path", ["/nowhere/", "/brands/nobody-knows/", "/?after=odd", "/cms/deals/"])

@@ -10,8 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from dealsite.data import table
-from dealsite.data.table import client as table_client
-from dealsite.data.table import errors, reports
+from dealsite.data.table import client, client as table_client, errors
 from dealsite.middleware import MeterMiddleware
 from dealsite.web import page_cache
 from tests.data.conftest import wire as wire
@@ -120,16 +119,16 @@ def test_what_is_our_mistake_stays_one(wire: Wire):
 
 
 def test_the_loud_line_comes_once_a_minute_for_each_code(caplog: pytest.LogCaptureFixture):
-    reports.forget()
+    client._said.clear()
     for now in (100.0, 130.0, 159.9, 160.0, 161.0):
-        assert reports.misconfigured("One", "A.", now=now) == "One: A."
-    reports.misconfigured("Two", "B.", now=161.0)
+        assert client.report_misconfigured("One", "A.", now=now) == "One: A."
+    client.report_misconfigured("Two", "B.", now=161.0)
     assert [line.partition(" ")[2] for line in lines(caplog)] == [
         "code='One' message='A.'",
         "code='One' message='A.'",
         "code='Two' message='B.'",
     ]
-    reports.forget()
+    client._said.clear()
 
 
 @pytest.mark.parametrize(
@@ -143,11 +142,11 @@ def test_the_loud_line_comes_once_a_minute_for_each_code(caplog: pytest.LogCaptu
     ],
 )
 def test_no_credential_gets_into_the_line(caplog: pytest.LogCaptureFixture, secret: str):
-    reports.forget()
-    reports.misconfigured("InvalidSignatureException", f"Refused: {secret}", now=100.0)
+    client._said.clear()
+    client.report_misconfigured("InvalidSignatureException", f"Refused: {secret}", now=100.0)
     for part in ("IOSFODNN7", "IQoJ", "5d672d79"):
         assert part not in lines(caplog)[0]
-    reports.forget()
+    client._said.clear()
 
 
 def test_while_the_gate_is_shut_a_503_has_no_line(

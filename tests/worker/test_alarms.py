@@ -12,7 +12,7 @@ import pytest
 from django.core import mail
 
 from dealsite.data.people import security_events
-from dealsite.worker import alarms, loop
+from dealsite.worker import loop, schedule
 from tests.builders import HOUR, NOW
 from tests.races import at_once
 
@@ -32,8 +32,8 @@ def fail(number: int, *, ago: timedelta = MINUTE) -> None:
 def test_an_alarm_is_a_line_of_the_log_and_a_mail(caplog: pytest.LogCaptureFixture):
     fail(6)
     fail(4, ago=9 * MINUTE)
-    assert alarms.check(now=NOW)
-    (line,) = [record for record in caplog.records if record.name == "dealsite.worker.alarms"]
+    assert schedule.check_alarms(now=NOW)
+    (line,) = [record for record in caplog.records if record.name == "dealsite.worker.schedule"]
     assert (line.levelno, line.getMessage()) == (
         logging.ERROR,
         "event='security_alarm' failures=10 minutes=10",
@@ -47,16 +47,16 @@ def test_an_alarm_is_a_line_of_the_log_and_a_mail(caplog: pytest.LogCaptureFixtu
 def test_fewer_failures_or_older_ones_are_no_alarm():
     fail(9)
     fail(50, ago=11 * MINUTE)
-    assert not alarms.check(now=NOW)
+    assert not schedule.check_alarms(now=NOW)
     assert mail.outbox == []
 
 
 def test_an_alarm_is_raised_once_an_hour_whoever_checks():
     fail(10)
-    assert sorted(at_once(*[partial(alarms.check, now=NOW)] * 4)) == [False, False, False, True]
-    assert not alarms.check(now=NOW + MINUTE)
+    assert sorted(at_once(*[partial(schedule.check_alarms, now=NOW)] * 4)) == [False, False, False, True]
+    assert not schedule.check_alarms(now=NOW + MINUTE)
     security_events.count_failures(10, now=NOW + HOUR)
-    assert alarms.check(now=NOW + HOUR)
+    assert schedule.check_alarms(now=NOW + HOUR)
     assert len(mail.outbox) == 2
 
 
@@ -67,24 +67,24 @@ def test_a_mail_that_cannot_be_sent_is_tried_again(monkeypatch: pytest.MonkeyPat
         raise ConnectionRefusedError
 
     with monkeypatch.context() as patch:
-        patch.setattr(alarms, "send_mail", down)
-        assert alarms.check(now=NOW)
-    assert alarms.check(now=NOW)
+        patch.setattr(schedule, "send_mail", down)
+        assert schedule.check_alarms(now=NOW)
+    assert schedule.check_alarms(now=NOW)
     assert len(mail.outbox) == 1
 
 
 def test_alarms_can_be_without_mail_or_off(settings: Any):
     fail(10)
     settings.DEALSITE_ALARM_FAILURES = 0
-    assert not alarms.check(now=NOW)
+    assert not schedule.check_alarms(now=NOW)
     settings.DEALSITE_ALARM_FAILURES, settings.DEALSITE_ALARM_MAIL = 10, []
-    assert alarms.check(now=NOW)
+    assert schedule.check_alarms(now=NOW)
     assert mail.outbox == []
 
 
 def test_the_worker_looks_once_a_minute(monkeypatch: pytest.MonkeyPatch):
     stop, times, checked = threading.Event(), iter(range(200)), []
-    monkeypatch.setattr(alarms, "check", lambda now: checked.append(now))
+    monkeypatch.setattr(schedule, "check_alarms", lambda now: checked.append(now))
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0.0)
 
     def clock() -> Any:

@@ -15,22 +15,20 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brand_merges, brands, deals, drafts
-from dealsite.data.catalogue.deal import deleting, editing, publishing
-from dealsite.data.editing import bulk, bulk_progress, imports
+from dealsite.data.catalogue import brand_merges, brands, deal_changes, deals, drafts, publishing
+from dealsite.data.editing import bulk, imports
 from dealsite.data.editing.imports import SourceFile
-from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING
+from dealsite.data.entities.work import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import job_actions, jobs
-from dealsite.data.jobs.payloads import to_item
+from dealsite.data.jobs import jobs, queue
+from dealsite.data.jobs.jobs import payload_to_item
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.data.table.writes import Update, exists
 from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
-from dealsite.worker import exports, loop
-from dealsite.worker import imports as running
+from dealsite.worker import exports, imports as running, loop
 from tests.builders import DAY, NOW, STATED, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
@@ -68,7 +66,9 @@ def upload_file(made, *, content=None, now=NOW, **options):
     source_file = SourceFile("deals.csv", len(content), len(made), "utf-8", ",", chosen.titles, ".", "day")
     one = imports.create(source_file, import_id=import_id, by="eve", now=now)
     fingerprint = layout.fingerprint(TITLES)
-    imports.check(one, to_item(chosen), fingerprint=fingerprint, version=1, job_id=new_ulid(now, 2), now=now)
+    imports.check(
+        one, payload_to_item(chosen), fingerprint=fingerprint, version=1, job_id=new_ulid(now, 2), now=now
+    )
     return one.id
 
 
@@ -271,7 +271,7 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
     def note(job, progress, *, now):
         noted.append(progress["done"])
         if progress["done"] >= 40 and imports.load(import_id)[1].state != "cancelled":
-            job_actions.cancel(job.id, by="eve", now=NOW)
+            queue.cancel(job.id, by="eve", now=NOW)
         save(job, progress, now=now)
 
     monkeypatch.setattr(jobs, "save_progress", note)
@@ -437,11 +437,7 @@ def undo(one, now=LATER + timedelta(minutes=1), ask=imports.undo):
         ("all", {"description": ""}, {"description": ""}),
         ("all", {"expires_at": "2027-01-01T10:00Z"}, {"expires_at": datetime(2027, 1, 1, 10, tzinfo=UTC)}),
         ("all", {"url": "https://shop.example/new"}, {"link": "https://shop.example/new"}),
-        (
-            "all",
-            {"sold": "At a shop", "ad": "ja"},
-            {"sold": "shop", "is_ad": True, "stock": None},
-        ),
+        ("all", {"sold": "At a shop", "ad": "ja"}, {"sold": "shop", "is_ad": True, "stock": None}),
         (
             "all",
             {"sold": "code", "voucher_code": "x5"},
@@ -705,8 +701,10 @@ def test_what_somebody_changed_or_deleted_after_the_check_is_left_alone():
     order(import_id)
     brand, later = brands.get("nordlicht"), NOW + timedelta(minutes=1)
     for deal, by in ((made[0], "jonas"), (made[1], "mara")):
-        editing.edit(deal, replace(deal.content, title="Other"), version=1, brand=brand, by=by, now=later)
-    deleting.delete(made[2], by="jonas", now=later)
+        deal_changes.edit(
+            deal, replace(deal.content, title="Other"), version=1, brand=brand, by=by, now=later
+        )
+    deal_changes.delete(made[2], by="jonas", now=later)
     work(LATER)
     one = imports.get(import_id)
     assert [one.totals[name] for name in ("changed", "refused", "imported")] == [2, 2, 0]
@@ -716,14 +714,14 @@ def test_what_somebody_changed_or_deleted_after_the_check_is_left_alone():
 
 def test_pieces_that_are_sold_at_this_moment_do_not_stop_a_new_stock(monkeypatch):
     (deal,), _ = deals_to_change(1)
-    save, left = editing.edit, list[int]()
+    save, left = deal_changes.edit, list[int]()
 
     def edit(*arguments, **options):
         if left:
             table.write(Update(key=keys.offer(deal.id), set={"stock": left.pop()}, when=(exists(),)))
         return save(*arguments, **options)
 
-    monkeypatch.setattr(editing, "edit", edit)
+    monkeypatch.setattr(deal_changes, "edit", edit)
     left.append(5)
     one = changing([{"id": deal.id, "stock": "24"}], columns=("id", "stock"), update="prices")
     assert (one.totals["changed"], deals.get(deal.id).stock) == (1, 24)
@@ -773,7 +771,7 @@ def test_what_a_file_gave_to_a_shop_is_counted_again_when_that_is_undone():
 def test_an_undo_takes_away_what_the_import_added_to_the_stock(stock, given, left, then):
     (deal,), _ = deals_to_change(1)
     brand = brands.get("nordlicht")
-    deal = editing.edit(
+    deal = deal_changes.edit(
         deal, replace(deal.content, stock=stock), version=1, brand=brand, by="eve", now=NOW - DAY
     )
     one = changing([{"id": deal.id, "price": "25", "stock": given}], columns=("id", "price", "stock"))
@@ -787,7 +785,7 @@ def test_an_undo_leaves_what_was_changed_since_and_comes_once():
     made, cells = deals_to_change(3)
     one = changing(cells, update="prices")
     changed = deals.get(made[0].id)
-    editing.edit(
+    deal_changes.edit(
         changed,
         replace(changed.content, price=Decimal("19.00")),
         version=2,
@@ -795,10 +793,10 @@ def test_an_undo_leaves_what_was_changed_since_and_comes_once():
         by="jonas",
         now=LATER + timedelta(hours=1),
     )
-    deleting.delete(deals.get(made[1].id), by="jonas", now=LATER)
+    deal_changes.delete(deals.get(made[1].id), by="jonas", now=LATER)
     done = undo(one, ask=measured(imports.undo))
     assert (done.changed, done.job.state) == (1, "done")
-    refused = bulk_progress.rows(done.job.id, "REFUSED")
+    refused = bulk.rows(done.job.id, "REFUSED")
     assert [row.reason for row in refused] == ["jonas changed it since.", "It was deleted since."]
     again, job = imports.load(one.id)
     with pytest.raises(Conflict, match="nothing to undo"):
@@ -820,7 +818,7 @@ def test_of_undoing_and_going_on_with_a_cancelled_import_one_happens(first, monk
 
     def cancelled(job, *arguments, **options):
         if next(windows) == 0:
-            job_actions.cancel(job.id, by="eve", now=NOW)
+            queue.cancel(job.id, by="eve", now=NOW)
         return save(job, *arguments, **options)
 
     monkeypatch.setattr(jobs, "save_checkpoint", cancelled)
@@ -867,14 +865,14 @@ def test_nothing_is_changed_after_the_import_was_cancelled(monkeypatch):
     import_id = upload_file(cells, update="prices")
     work()
     order(import_id)
-    edit, edits = editing.edit, itertools.count()
+    edit, edits = deal_changes.edit, itertools.count()
 
     def cancelled(*arguments, **options):
         if next(edits) == 1:
-            job_actions.cancel(imports.get(import_id).job, by="eve", now=NOW)
+            queue.cancel(imports.get(import_id).job, by="eve", now=NOW)
         return edit(*arguments, **options)
 
-    monkeypatch.setattr(editing, "edit", cancelled)
+    monkeypatch.setattr(deal_changes, "edit", cancelled)
     work()
     assert next(edits) == 2
     assert [deals.get(deal.id).version for deal in made] == [2, 1, 1]

@@ -12,8 +12,7 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.editing import links as kept
 from dealsite.data.jobs import jobs
 from dealsite.web import guarded_http
@@ -458,7 +457,7 @@ def test_a_deal_that_is_gone_needs_no_check(found):
     _, asked = found
     deal = make_deal()
     kept.check_again(deal.id, now=NOW)
-    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     assert loop.run_next(now=NOW)
     assert asked == []
 

@@ -7,12 +7,12 @@ from django.core.management import CommandError, call_command
 from dealsite.data import keys, table
 from dealsite.data.catalogue import hot
 from dealsite.data.entities.work import BULK_CHANGE, BULK_UNDO, RUN_IMPORT, SEND_MESSAGE
-from dealsite.data.jobs import heartbeats, job_actions, jobs, site_switch
+from dealsite.data.jobs import jobs, processes, queue, site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
-from dealsite.data.people import suspension, users
+from dealsite.data.people import sessions, users
 from dealsite.data.table import errors, ids, schema
-from dealsite.web.request_log import due_to
-from dealsite.worker import alarms, loop, schedule
+from dealsite.web.counting import due_to
+from dealsite.worker import loop, schedule
 from tests.builders import DAY, HOUR, NOW
 from tests.people import make_user
 
@@ -111,7 +111,7 @@ def test_a_job_of_an_unknown_kind_is_handed_back_unspent_and_does_not_hold_up_th
     assert handled == ["song 2"]
     kept = jobs.get(unknown)
     assert (kept.state, kept.tries, kept.taken_by, kept.error) == ("open", 0, "", "")
-    assert heartbeats.last("unknown") == NOW
+    assert processes.last_heartbeat("unknown") == NOW
     assert not loop.run_next(now=NOW + timedelta(seconds=1.9))
 
 
@@ -179,8 +179,8 @@ def stop_at_the_third_wait(monkeypatch) -> threading.Event:
             return self.set() if self.waits == 3 else False
 
     monkeypatch.setattr(loop, "run_next", None)
-    monkeypatch.setattr(alarms, "EVERY", timedelta(0))
-    monkeypatch.setattr(alarms, "check", None)
+    monkeypatch.setattr(schedule, "EVERY", timedelta(0))
+    monkeypatch.setattr(schedule, "check_alarms", None)
     return Stop()
 
 
@@ -238,12 +238,11 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour_and_hot_de
 
 
 def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
-    from dealsite.data.catalogue.deal import stock
-    from dealsite.data.commerce import payments
-    from dealsite.data.commerce.payment import payment_totals
+    from dealsite.data.catalogue import deals
+    from dealsite.data.commerce import payment_record, payments
     from dealsite.data.people import mails
 
-    kinds = {stock.MARK_SOLD_OUT, mails.ORDER_NOTICE, payment_totals.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
+    kinds = {deals.MARK_SOLD_OUT, mails.ORDER_NOTICE, payment_record.PAYMENT_TOTALS, payments.REFUND_PAYMENT}
     assert kinds <= loop.HANDLERS.keys()
 
 
@@ -272,7 +271,7 @@ def test_a_part_that_has_nothing_to_do_may_end():
 
 
 LOSSES = {
-    "suspended": lambda: suspension.suspend(users.get("eve"), reason="Spam", by="root", now=NOW),
+    "suspended": lambda: sessions.suspend(users.get("eve"), reason="Spam", by="root", now=NOW),
     "without the role": lambda: users.take_role("eve", "editor", by="root", now=NOW),
     "deleted": lambda: users.delete(users.get("eve"), job_id=ids.new_ulid(NOW + DAY), now=NOW + DAY),
 }
@@ -292,6 +291,6 @@ def test_what_an_editor_ordered_rests_without_them_until_another_takes_it_over(k
     rests = jobs.get(job_id)
     assert (rests.state, ran) == ("paused", [])
     assert rests.error == "Whoever ordered this is no editor any more. Resume it to take it over."
-    job_actions.resume(job_id, by="root", now=NOW + HOUR)
+    queue.resume(job_id, by="root", now=NOW + HOUR)
     assert loop.run_next(now=NOW + HOUR)
     assert (jobs.get(job_id).state, ran) == ("done", ["root"])

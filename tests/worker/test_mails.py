@@ -9,10 +9,9 @@ import pytest
 from django.core import mail
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging as running
-from dealsite.data.entities.payments import PROCESSED, REFUNDED
-from dealsite.data.people import messages, passwords, two_factor, users
+from dealsite.data.commerce import charging as running, payments
+from dealsite.data.entities.commerce import PROCESSED, REFUNDED
+from dealsite.data.people import messages, sessions, two_factor, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
 from dealsite.worker import loop
@@ -97,7 +96,7 @@ def test_a_user_who_is_gone_hears_nothing_and_still_pays():
 
 def change_passwords(user: users.User, times: int) -> None:
     for number in range(times):
-        passwords.change(users.get(user.username), password=f"hash {number}", now=NOW)
+        sessions.change_password(users.get(user.username), password=f"hash {number}", now=NOW)
     while loop.run_next(now=NOW):
         pass
 
@@ -128,7 +127,7 @@ def test_mails_about_accounts_have_a_limit_in_all(settings):
 
 def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPatch, settings):
     settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail": (1, timedelta(hours=1))}
-    passwords.change(make_user("ann"), password="another", now=NOW)
+    sessions.change_password(make_user("ann"), password="another", now=NOW)
     with monkeypatch.context() as patch:
         patch.setattr("dealsite.worker.mails.EmailMessage.send", lambda *_: 1 / 0)
         loop.run_next(now=NOW)
@@ -143,7 +142,7 @@ def test_a_mail_server_that_refuses_an_address_puts_it_into_no_log_and_no_job(
     def refuse(*_: object) -> None:
         raise SMTPRecipientsRefused({"ann@example.org": (550, b"ann@example.org is not here")})
 
-    passwords.change(make_user("ann"), password="another", now=NOW)
+    sessions.change_password(make_user("ann"), password="another", now=NOW)
     monkeypatch.setattr("dealsite.worker.mails.EmailMessage.send", refuse)
     loop.run_next(now=NOW)
     assert "MailRefused('SMTPRecipientsRefused 550')" in caplog.text

@@ -18,7 +18,7 @@ libc = ctypes.CDLL(None)
 if not hasattr(libc, "malloc_info"):
     sys.exit("no glibc")
 if sys.argv[1] == "few":
-    from dealsite.processes.shortage import use_few_arenas
+    from dealsite.processes.heartbeat import use_few_arenas
     use_few_arenas()
 together = threading.Barrier(12)
 def hold():

@@ -13,15 +13,14 @@ from django.core import mail
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
-from dealsite.data.integrity import checks, sample
-from dealsite.data.integrity.pace import Pace
-from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity import checks
+from dealsite.data.integrity.problem import Pace, Problem
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
-from dealsite.worker import alarms, loop, schedule
+from dealsite.worker import loop, schedule
 from tests.builders import DAY, EVER, HOUR, NOW, make_deal
 from tests.races import at_once
 
@@ -143,7 +142,7 @@ def test_what_nothing_can_be_derived_for_is_mailed_by_kinds_with_the_keys_of_som
 
 def test_of_many_kinds_the_mail_names_those_with_the_most(time, settings, monkeypatch):
     settings.DEALSITE_ALARM_MAIL = ["admins@example.org"]
-    monkeypatch.setattr(alarms, "MOST_KINDS", 1)
+    monkeypatch.setattr(schedule, "MOST_KINDS", 1)
     sentences = ["It is odd.", "It is '\\'secret\\'', not 7 ones.", "It is \"'secret'\", not None ones."]
     found = [Problem((f"A#{number}", "A"), sentence) for number, sentence in enumerate(sentences)]
     monkeypatch.setattr(checks, "find", lambda pace: found)
@@ -170,7 +169,7 @@ def test_a_check_whose_mail_is_refused_is_done(time, settings, monkeypatch):
     def refuse(*_: object) -> None:
         raise SMTPException("No.")
 
-    monkeypatch.setattr(alarms, "send_mail", refuse)
+    monkeypatch.setattr(schedule, "send_mail", refuse)
     damage("a")
     assert run(time).problems == 1
     (noted,) = command_runs.newest(CHECK.kind, now=EVER)
@@ -184,7 +183,7 @@ def test_of_a_large_table_samples_take_turns(time, monkeypatch):
     monkeypatch.setattr(schedule, "WHOLE_ITEMS", 5)
     monkeypatch.setattr(schedule, "SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr(schedule, "RATE", 0)
-    monkeypatch.setattr(sample, "AT_ONCE", 4)
+    monkeypatch.setattr(checks, "AT_ONCE", 4)
     in_all = schema.count()
     seen, found, night = 0, 0, NOW
     while True:
@@ -205,9 +204,9 @@ def test_of_a_large_table_samples_take_turns(time, monkeypatch):
 def test_a_sample_goes_on_with_the_next_table_and_begins_anew_where_its_table_is_gone():
     damage("a")
     name = table.name()
-    assert sample.check({"table": "x", "start": None}, is_enough=lambda _: True).items == 1
-    assert sample.check(None, is_enough=lambda _: True).position is None
-    found = sample.check({"table": name, "start": {"PK": "H", "SK": "A"}}, is_enough=lambda _: True)
+    assert checks.check_sample({"table": "x", "start": None}, is_enough=lambda _: True).items == 1
+    assert checks.check_sample(None, is_enough=lambda _: True).position is None
+    found = checks.check_sample({"table": name, "start": {"PK": "H", "SK": "A"}}, is_enough=lambda _: True)
     assert (found.items, found.position) == (0, None)
 
 

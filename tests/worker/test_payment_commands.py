@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dealsite.data import table
-from dealsite.data.entities.payments import FAILED, PROCESSED, SCHEDULED
+from dealsite.data.entities.commerce import FAILED, PROCESSED, SCHEDULED
 from dealsite.data.jobs import site_switch
 from tests.builders import DAY, NOW
 from tests.payments import owe, read

@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from cms.jobs.jobs import KINDS
+from cms.jobs import KINDS
 from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import command_runs, jobs

@@ -8,12 +8,12 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.catalogue.brands import RenamePayload
-from dealsite.data.catalogue.deal.stock import StockPayload
+from dealsite.data.catalogue.content import RenditionsCheckpoint, RenditionsPayload
+from dealsite.data.catalogue.deals import StockPayload
 from dealsite.data.catalogue.featured_plans import PlanPayload
 from dealsite.data.catalogue.relations import MuteAllPayload
-from dealsite.data.catalogue.renditions import RenditionsCheckpoint, RenditionsPayload
-from dealsite.data.commerce.order.saved_details import UseCardPayload
-from dealsite.data.commerce.payment.payment_totals import TotalsPayload
+from dealsite.data.commerce.order_record import UseCardPayload
+from dealsite.data.commerce.payment_record import TotalsPayload
 from dealsite.data.commerce.payments import PaymentNoticePayload, RefundPayload
 from dealsite.data.editing.bulk import BulkPayload, BulkProgress
 from dealsite.data.editing.imports import ImportPayload, ImportProgress
@@ -22,7 +22,7 @@ from dealsite.data.editing.trash_record import EmptyTrashPayload
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.command_runs import CommandPayload
 from dealsite.data.jobs.exports import ExportPayload, Progress
-from dealsite.data.jobs.payloads import UnknownVersion, from_item, to_item
+from dealsite.data.jobs.jobs import UnknownVersion, payload_from_item, payload_to_item
 from dealsite.data.people.announcements import (
     AnnouncementCheckpoint,
     AnnouncementPayload,
@@ -123,7 +123,7 @@ def test_each_kind_of_job_has_its_payload_here():
 def test_what_is_stored_is_read_and_would_be_stored_the_same_again(subtests):
     for cls, stored in (*PAYLOADS.values(), *OTHERS):
         with subtests.test(cls=cls, stored=stored):
-            assert to_item(from_item(cls, stored)) == stored
+            assert payload_to_item(payload_from_item(cls, stored)) == stored
 
 
 def test_of_a_version_that_it_does_not_know_nothing_is_read(subtests):
@@ -131,7 +131,7 @@ def test_of_a_version_that_it_does_not_know_nothing_is_read(subtests):
         with subtests.test(cls=cls):
             for stored in ({"version": 2}, {"more": 1}):
                 with pytest.raises(UnknownVersion):
-                    from_item(cls, stored)
+                    payload_from_item(cls, stored)
 
 
 @pytest.mark.engines("native")

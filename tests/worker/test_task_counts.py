@@ -9,7 +9,7 @@ from dealsite.data.jobs import site_switch, task_counts
 from dealsite.data.jobs.task_counts import TaskCounts
 from dealsite.data.table import meters
 from dealsite.data.table.errors import Unavailable
-from dealsite.worker.task_counts import count
+from dealsite.worker.schedule import count_tasks
 from tests.builders import DAY, EDITOR, NOW, Clock, make_deal, make_draft
 from tests.measuring import measured
 from tests.orders import make_order
@@ -36,8 +36,8 @@ def test_drafts_featured_deals_orders_and_failed_payments_are_counted(wait_for_i
     make_order("ann")
     wait_for_indexes()
     index_table()
-    assert count(now=NOW) == TaskCounts(drafts=1, featured=0, orders=1, payments=0)
-    assert count(now=NOW + 2 * DAY).featured == 1
+    assert count_tasks(now=NOW) == TaskCounts(drafts=1, featured=0, orders=1, payments=0)
+    assert count_tasks(now=NOW + 2 * DAY).featured == 1
     assert task_counts.read().featured == 1
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from dealsite.data import keys, table
 from dealsite.data.entities.deals import ACTIVITY
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, VersionConflict
 from dealsite.data.table.ids import epoch_seconds
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Update, equals, missing
 
 HASHES = 65_536

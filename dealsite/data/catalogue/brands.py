@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
@@ -22,16 +21,21 @@ from dealsite.data.catalogue.categories import (
     refuse_names_of_others,
 )
 from dealsite.data.editing import audit
-from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.taxonomy import ALIAS_ATTRIBUTE as ALIAS_ATTRIBUTE
-from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_LETTER, listed_in
-from dealsite.data.entities.taxonomy import NAME_ATTRIBUTE as NAME_ATTRIBUTE
+from dealsite.data.entities.entity import reader
+from dealsite.data.entities.taxonomy import (
+    ALIAS_ATTRIBUTE as ALIAS_ATTRIBUTE,
+    BRAND,
+    BRAND_COUNTS,
+    BRAND_LETTER,
+    NAME_ATTRIBUTE as NAME_ATTRIBUTE,
+    listed_in,
+)
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug, slugify
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound
 from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Check, Update, Write, absent, either, equals, missing
 
 

@@ -9,10 +9,8 @@ from decimal import Decimal
 from functools import cached_property
 
 from dealsite.data import keys
-from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.entities.deals import DRAFT_CARD, PICTURE
-from dealsite.data.entities.pages import EDITORS_CHOICE as EDITORS_CHOICE
-from dealsite.data.entities.pages import FRONT as FRONT
+from dealsite.data.entities.deals import DRAFT_CARD, EDITORS_CHOICE as EDITORS_CHOICE, FRONT as FRONT, PICTURE
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import VersionConflict

@@ -7,22 +7,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import audit
-from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.deals import NAME_CHARACTERS
-from dealsite.data.entities.entity import Entity
-from dealsite.data.entities.pages import CATEGORIES as CATEGORIES
+from dealsite.data.entities.deals import CATEGORIES as CATEGORIES, NAME_CHARACTERS
+from dealsite.data.entities.entity import Entity, reader
 from dealsite.data.entities.taxonomy import BUCKET_ATTRIBUTE, CATEGORY, CATEGORY_COUNTS, MOST_ALSO, listed_in
 from dealsite.data.names import as_typed, slugify
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Update, Write, absent, at_version, exists
 
 Kind = Literal["brand", "category"]

@@ -1,4 +1,7 @@
-"""What an editor writes of a deal, and what must be right before it is published."""
+"""What an editor writes of a deal, and what must be right before it is published.
+
+Asking for the files of pictures that are made outside the request, by a job that may run any number of times.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import known_by
+from dealsite.data import table
+from dealsite.data.catalogue import display_names
 from dealsite.data.catalogue.cards import LOOKED_BACK, DealCard, Picture
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.editing import audit
-from dealsite.data.entities.attributes import CENT, WRONG_YEAR, YEARS
+from dealsite.data.entities.attributes import CENT, LINK_CHARACTERS, UNSTORABLE, WRONG_YEAR, YEARS
 from dealsite.data.entities.deals import (
     ALT_CHARACTERS,
     ARTICLE_NUMBER_CHARACTERS,
@@ -31,10 +35,11 @@ from dealsite.data.entities.deals import (
     TITLE_CHARACTERS,
     VOUCHER_CODE_CHARACTERS,
 )
-from dealsite.data.entities.texts import LINK_CHARACTERS, UNSTORABLE
+from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_web_link
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import iso
+from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put
 
 
@@ -78,12 +83,12 @@ class DealContent:
     @property
     def shop(self) -> str:
         """The host of the shop that sells it; '' if the site itself does."""
-        return known_by.shop_of(self.link) if self.sold != HERE else ""
+        return display_names.shop_of(self.link) if self.sold != HERE else ""
 
     @property
     def names(self) -> list[str]:
         """What files can know it by."""
-        return known_by.names_of(self.link, self.article_number)
+        return display_names.names_of(self.link, self.article_number)
 
     def fitted(self) -> DealContent:
         """Return it with what its seller can have: at a shop a code makes it one with a code, and nobody counts."""
@@ -252,3 +257,28 @@ def text_problems(content: DealContent) -> dict[str, str]:
     if content.stock is not None and not 0 <= content.stock <= MAX_STOCK:
         found["stock"] = _("Enter a whole number from 0 to %(most)s.") % {"most": f"{MAX_STOCK:,}"}
     return found
+
+
+MAKE_RENDITIONS = "make_renditions"  # the kind of job
+
+
+@dataclass(frozen=True, slots=True)
+class RenditionsPayload:
+    """The names of the pictures whose further files are to be made."""
+
+    pictures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RenditionsCheckpoint:
+    """How many of them are done."""
+
+    done: int = 0
+
+
+@access_pattern("ask for the further files of pictures", "1 put")
+def request_renditions(names: Sequence[str], *, now: datetime) -> None:
+    """Ask for the further files of some pictures, by name; nothing for none."""
+    if names:
+        payload = RenditionsPayload(tuple(names))
+        table.write(job_write(MAKE_RENDITIONS, payload, job_id=new_ulid(now), due=now))

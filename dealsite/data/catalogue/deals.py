@@ -3,26 +3,49 @@
 Each write is one transaction over the deal, its offer, counters and featured cards. A deal item has two
 counters: `version` counts the edits of people, and decides conflicts between them; `writes` counts every
 change, and keeps the read-modify-write of these modules honest.
+
+Whether a deal is sold out: the offer counts the pieces, the deal's card and its copies say when none is left.
+
+The prices that a deal has had, each with the time from which it held, written in the transaction that sets it.
+
+The first stands under the deal's own id, from its publication on: an edit of a scheduled deal replaces
+it, since nobody was ever offered that price. What may be called a saving comes from them (article 6a of
+Directive 98/6/EC; Court of Justice, C-330/23), and stands on the deal's card.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.catalogue.cards import LOOKED_BACK, DealCard, renew_featured
 from dealsite.data.catalogue.content import DealContent, content_from_item
-from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.deals import DEAL, HERE
-from dealsite.data.jobs.payloads import from_item
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.entities.deals import DEAL, HERE, PRICE
+from dealsite.data.entities.entity import reader
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound, VersionConflict
-from dealsite.data.table.ids import is_ulid
-from dealsite.data.table.writes import Condition, Update, equals, missing
+from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.writes import (
+    MAX_ACTIONS,
+    Check,
+    Condition,
+    Delete,
+    Put,
+    Update,
+    Write,
+    equals,
+    merge,
+    missing,
+)
 
 BROKEN = 2  # failed checks of a link in a row
 
@@ -151,7 +174,174 @@ def check_of(item: Item) -> LinkCheck | None:
     kept = item.get("link_check")
     if not kept or kept["link"] != item.get("link") or item["card"].get("sold") == HERE:
         return None
-    return from_item(LinkCheck, kept)
+    return payload_from_item(LinkCheck, kept)
 
 
 _read_deal = reader(DEAL.shape, Deal, "content", "card", "link_check")
+
+
+MARK_SOLD_OUT = "mark_sold_out"  # the kind of job that renews cards for which a transaction had no room
+
+
+@dataclass(frozen=True, slots=True)
+class StockPayload:
+    """The deals whose cards are to say whether they are sold out."""
+
+    deals: tuple[str, ...]
+
+
+def sold_out_writes(deal: Deal, *, sold_out: bool) -> list[Write]:
+    """Return the writes that have a deal's card, and its featured copies, say whether it is sold out."""
+    card = replace(deal.card, sold_out=sold_out)
+    return [deal_write(deal, {"card": card.as_item()}), *renew_featured(deal.featured_on, card)]
+
+
+def mark_sold_out_within(
+    deals: Sequence[Deal], actions: int, *, sold_out: bool, now: datetime
+) -> list[Write]:
+    """Return the marks of deals as far as a transaction of so many actions has room, and a job for the rest."""
+    writes: list[Write] = []
+    later: list[str] = []
+    for deal in deals:
+        together = merge([*writes, *sold_out_writes(deal, sold_out=sold_out)])
+        if len(together) + actions < MAX_ACTIONS:
+            writes = together
+        else:
+            later.append(deal.id)
+    return [*writes, mark_sold_out_later(later, now=now)] if later else writes
+
+
+def mark_sold_out_later(deal_ids: Iterable[str], *, now: datetime) -> Put:
+    """Return the job that has deals' cards say whether they are sold out, a moment later."""
+    return job_write(MARK_SOLD_OUT, StockPayload(tuple(sorted(deal_ids))), job_id=new_ulid(now), due=now)
+
+
+def mark_sold_out(job: Job, now: datetime) -> None:
+    """Have each deal's card say whether it is sold out. 1 batch get, and 1 transaction where it does not."""
+    for deal_id in payload_from_item(StockPayload, job.payload).deals:
+        table.retrying(partial(_mark, deal_id))
+
+
+HANDLERS: dict[str, jobs.Handler] = {MARK_SOLD_OUT: mark_sold_out}
+
+
+def _mark(deal_id: str) -> None:
+    deal = with_offers([deal_id]).get(deal_id)
+    if deal and deal.card.sold_out != (deal.stock == 0):
+        offer = Check(key=keys.offer(deal_id), when=(stock_is(deal.stock),), otherwise=VersionConflict())
+        table.transact([offer, *sold_out_writes(deal, sold_out=deal.stock == 0)])
+
+
+def with_offers(deal_ids: Iterable[str]) -> dict[str, Deal]:
+    """Return those of some deals that exist, by id, with their stock. 1 batch get for each 50."""
+    wanted = list(deal_ids)
+    items = table.batch_get([key for one in wanted for key in (keys.deal(one), keys.offer(one))])
+    return {
+        one: deal_from_items(items[keys.deal(one)], items.get(keys.offer(one)))
+        for one in wanted
+        if keys.deal(one) in items
+    }
+
+
+MOST_READ = 100  # the newest changes; who changes a price more often in 30 days has another problem
+AFTER_ALL = (1 << 80) - (1 << 32)  # random part of ids of changes: none that is random comes after it
+ROOM = 40  # deletions of one transaction that empties the trash
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a deal cost from a time on; `new_seller`: before then another sold it, or it had no price."""
+
+    since: datetime
+    price: Decimal
+    new_seller: bool = False
+
+
+@access_pattern("the prices that a deal has had", "1 query")
+def prices_of(deal_id: str) -> list[Price]:
+    """Return the last prices of a deal, oldest first; [] for a deal of before they were kept."""
+    rows = table.query(keys.price.partition(deal_id), newest_first=True, limit=MOST_READ, consistent=True)
+    return [price_from_item(row) for row in reversed(rows)]
+
+
+def compared(card: DealCard, history: Sequence[Price]) -> DealCard:
+    """Return a card with what its price may be compared with; `history` ends with the price that holds."""
+    low, raised_from = comparison(history, card.was_price, card.low_seen_on)
+    return replace(card, low=low, raised_from=raised_from)
+
+
+def comparison(
+    history: Sequence[Price], was_price: Decimal | None, low_seen_on: date | None
+) -> tuple[Decimal | None, Decimal | None]:
+    """Return the low to compare the last price with, and the price before it if that was lower.
+
+    The low is the lowest price at which its seller sold it in the 30 days before that price began, if all of them
+    are known, or else if an editor noted what the seller states: then the lower counts.
+    """
+    runs = of_seller(history)
+    began = runs[-1].since - LOOKED_BACK
+    lows = [one.price for one, following in pairwise(runs) if following.since > began]
+    if was_price is not None and low_seen_on and low_seen_on >= began.date():
+        lows.append(was_price)
+    elif runs[0].since > began:
+        lows = []
+    before = runs[-2].price if len(runs) > 1 else runs[-1].price
+    return min(lows, default=None), before if before < runs[-1].price else None
+
+
+def of_seller(history: Sequence[Price]) -> list[Price]:
+    """Return the prices of whoever sells it now, without those that repeat the one before."""
+    first = max((n for n, one in enumerate(history) if one.new_seller), default=0)
+    own = history[first:]
+    return [one for n, one in enumerate(own) if n == 0 or one.price != own[n - 1].price]
+
+
+def first_price_writes(deal_id: str, content: DealContent) -> list[Write]:
+    """Return the write of the price with which a deal is published, if it has one."""
+    if content.price is None:
+        return []
+    return [_put(deal_id, content.price, time_of(deal_id), deal_id)]
+
+
+def price_change_write(
+    deal_id: str, price: Decimal, version: int, *, now: datetime, new_seller: bool = False
+) -> Put:
+    """Return the write of another price, from now on; `version` is the one that the deal gets with it."""
+    return _put(deal_id, price, now, price_change_id(version, now), new_seller=new_seller)
+
+
+def price_change_id(version: int, at: datetime) -> str:
+    """Return the id of a change of price: of one moment, later versions sort after earlier ones."""
+    return new_ulid(at, AFTER_ALL + version)
+
+
+def price_move_writes(deal_id: str, new_id: str, content: DealContent) -> list[Write]:
+    """Return the writes that bring the price of a scheduled deal to its new time, which is another id."""
+    return [first_price_deletion(deal_id), *first_price_writes(new_id, content)]
+
+
+def first_price_deletion(deal_id: str) -> Delete:
+    """Return the write that deletes the price with which a deal was to be published."""
+    return Delete(key=keys.price(deal_id, time_of(deal_id), deal_id))
+
+
+def price_deletions(deal_id: str) -> list[Write]:
+    """Return the writes that delete the prices of a deal, or the first of them if they are many. 1 query."""
+    rows = table.query(keys.price.partition(deal_id), limit=ROOM, consistent=True)
+    return [Delete(key=(row["PK"], row["SK"])) for row in rows]
+
+
+price_from_item = reader(PRICE.shape, Price)
+
+
+def price_item(
+    deal_id: str, entry_id: str, since: datetime, price: Decimal, *, new_seller: bool = False
+) -> Item:
+    """Return the item of a price."""
+    values = {"deal": deal_id, "id": entry_id, "since": iso(since), "price": price}
+    return PRICE.item(values | ({"new_seller": True} if new_seller else {}))
+
+
+def _put(deal_id: str, price: Decimal, since: datetime, entry_id: str, *, new_seller: bool = False) -> Put:
+    item = price_item(deal_id, entry_id, since, price, new_seller=new_seller)
+    return Put(key=keys.price(deal_id, since, entry_id), item=item)

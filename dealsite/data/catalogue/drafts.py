@@ -1,30 +1,41 @@
 """Drafts: deals in the making, which may be incomplete. A published one stays as a pointer to its deal.
 
 What was there before a change is kept; a deleted one goes to the trash, and comes back under the same id.
+
+Deals and drafts alike, by their kind; and what needs an editor, as it is now, of those that search found.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, known_by
+from dealsite.data.catalogue import brands, deals, display_names
 from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
-from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.content import DealContent, content_from_item, noted, noted_many, text_problems
+from dealsite.data.catalogue.cards import OVER, DealCard, page_key
+from dealsite.data.catalogue.content import (
+    DealContent,
+    content_from_item,
+    noted,
+    noted_many,
+    problems,
+    text_problems,
+)
+from dealsite.data.catalogue.deals import Deal, deal_from_items, with_offers
+from dealsite.data.catalogue.featured import PAGES, FeaturedPage, from_item
 from dealsite.data.editing import trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
-from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.drafts import DRAFT
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.entities.deals import DRAFT
+from dealsite.data.entities.entity import reader
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import (
     Check,
     Condition,
@@ -215,7 +226,7 @@ def create(
             table.transact(
                 [
                     Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
-                    *known_by.write(draft_id, content.names),
+                    *display_names.known_by_write(draft_id, content.names),
                     noted("draft", draft_id, "started", by=by, now=now, new=content, note=audit_context.note),
                     *([check_brand(brand)] if brand else []),
                     *audit_context.writes,
@@ -257,7 +268,7 @@ def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: 
         content = replace(content, brand=brand.slug) if brand else content
         item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
         puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
-        puts += known_by.write(draft_id, content.names)
+        puts += display_names.known_by_write(draft_id, content.names)
     entry = noted_many("draft", "started", new, by=by, now=now)
     checks = [check_brand(brand) for brand in {brand.slug: brand for _, _, brand in new if brand}.values()]
     table.transact([*puts, entry, *checks])
@@ -287,7 +298,7 @@ def save(
     key, when = keys.draft(draft.id), unpublished_at(version)
     note, old = audit_context.note, draft.content
     kept = versions.keep_writes(draft.id, as_version(draft))
-    named = known_by.write(draft.id, content.names, old.names)
+    named = display_names.known_by_write(draft.id, content.names, old.names)
 
     def attempt(content: DealContent, brand: Brand | None) -> Draft:
         item = draft_item(
@@ -390,3 +401,61 @@ def _refuse_problems(content: DealContent) -> None:
     found = text_problems(content)
     if found:
         raise Invalid(**found)
+
+
+Entry = Deal | Draft
+
+
+def get_entry(kind: str, entry_id: str) -> Entry:
+    """Return a deal with its stock, or a draft, or raise NotFound. 1 batch get, or 1 get."""
+    return deals.get(entry_id) if kind == Deal.kind else get(entry_id)
+
+
+def get_entries(kind: str, ids: Iterable[str]) -> dict[str, Entry]:
+    """Return those of some deals or drafts that exist, by id. 2 batch gets for each 100 deals, 1 for drafts."""
+    wanted = [one for one in ids if is_ulid(one)]
+    return dict(with_offers(wanted)) if kind == Deal.kind else dict(get_many(wanted))
+
+
+def became(entry: Entry) -> str:
+    """Return the id of the deal that a draft became, '' for all else."""
+    return entry.published_as if isinstance(entry, Draft) else ""
+
+
+def refusals(entry: Entry, content: DealContent) -> dict[str, str]:
+    """Return what stands against giving an entry another content, by field."""
+    return problems(content, live_at=entry.live_at) if isinstance(entry, Deal) else text_problems(content)
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionData:
+    """Those of some deals and drafts that exist, by id, and the featured lists."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    pages: list[FeaturedPage] = field(default_factory=list)
+
+    def over(self, now: datetime) -> Iterator[tuple[FeaturedPage, DealCard]]:
+        """Yield what the featured lists hold that can no longer be had."""
+        for page in self.pages:
+            for card in page.cards:
+                if card.state(now) in OVER:
+                    yield page, card
+
+
+@access_pattern("what needs an editor, as it is now", "1 batch get")
+def attention_data(kinds: Mapping[str, str], *, pages: bool = False) -> AttentionData:
+    """Return some deals (without their stock) and drafts, whose kinds are given by id; with `pages` the featured lists.
+
+    1 batch get for each 100 of all that; none where nothing is asked for.
+    """
+    entry_keys = [keys.deal(id_) if kind == Deal.kind else keys.draft(id_) for id_, kind in kinds.items()]
+    page_keys = {page_id: page_key(page_id) for page_id in PAGES} if pages else {}
+    wanted = [*entry_keys, *page_keys.values()]
+    items = table.batch_get(wanted) if wanted else {}
+    data = AttentionData(pages=[from_item(page_id, items.get(key)) for page_id, key in page_keys.items()])
+    for (id_, kind), key in zip(kinds.items(), entry_keys, strict=True):
+        if item := items.get(key):
+            entry = deal_from_items(item, None) if kind == Deal.kind else draft_from_item(item)
+            if not became(entry):
+                data.entries[id_] = entry
+    return data

@@ -3,30 +3,116 @@
 The list is stored as `order` (deal ids) and `cards` (id -> card), so that a deal's own transaction can
 renew or remove its card without knowing its place. An id in `order` without a card is a deal that
 was deleted. The deal holds the pages that feature it, so both sides always agree.
+
+The featured list of a page, and its last earlier ones, for undo: each is kept as the next one is set.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import featured_versions
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard, page_key
 from dealsite.data.catalogue.deals import Deal, deal_from_items, deal_write
-from dealsite.data.catalogue.featured_versions import FeaturedEntry
-from dealsite.data.catalogue.featured_versions import FeaturedPage as FeaturedPage
+from dealsite.data.catalogue.display_names import page_names
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
-from dealsite.data.entities.featured import EDITORS_CHOICE_PAGE, FRONT_PAGE
-from dealsite.data.entities.featured import MAX_CARDS as MAX_CARDS
-from dealsite.data.entities.pages import PAGES as PAGES
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.entities.deals import PAGES as PAGES
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.entities.taxonomy import (
+    EDITORS_CHOICE_PAGE,
+    FEATURED_VERSION,
+    FRONT_PAGE,
+    MAX_CARDS as MAX_CARDS,
+)
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, iso, new_ulid
-from dealsite.data.table.writes import Check, Update, Write, equals, exists, missing
+from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.writes import Check, Delete, Put, Update, Write, equals, exists, missing
+
+KEPT = 5  # of a page
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedPage:
+    """The featured list of a page; `version` counts the times that it was set.
+
+    `by_hand` is the version that somebody set last, and no plan: plans made on top of it hold while it stays.
+    """
+
+    id: str
+    version: int
+    cards: list[DealCard]
+    updated_by: str = ""
+    last_edit: str = ""
+    by_hand: int = 0
+    updated_at: datetime | None = None
+
+    @property
+    def title(self) -> str:
+        """What the page is called now."""
+        return page_names()[self.id]
+
+    @property
+    def ids(self) -> list[str]:
+        return [card.id for card in self.cards]
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedEntry:
+    """A deal of a list, with the title that it had then."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturedVersion:
+    """A list that a page had: who set it, and when (None for one of before that was kept)."""
+
+    page: str
+    version: int
+    deals: tuple[FeaturedEntry, ...]
+    by: str
+    at: datetime | None
+
+    @property
+    def ids(self) -> list[str]:
+        return [deal.id for deal in self.deals]
+
+
+def keep_version_writes(page: FeaturedPage) -> list[Write]:
+    """Return the writes that keep a page's list of now, and forget the one of 5 versions before it."""
+    if not page.version:
+        return []
+    now = FeaturedVersion(page.id, page.version, versions_of(page.cards), page.updated_by, page.updated_at)
+    item = FEATURED_VERSION.item(_store_version(now))
+    writes: list[Write] = [Put(key=keys.featured_version(page.id, page.version), item=item)]
+    if page.version > KEPT:
+        writes.append(Delete(key=keys.featured_version(page.id, page.version - KEPT)))
+    return writes
+
+
+@access_pattern("one earlier list of a page", "1 get")
+def get_version(page_id: str, version: int) -> FeaturedVersion:
+    """Return an earlier list of a page, or raise NotFound."""
+    item = table.get(keys.featured_version(page_id, version))
+    if item is None:
+        raise NotFound(_("This list is no longer kept."))
+    return version_from_item(item)
+
+
+def versions_of(cards: Sequence[DealCard]) -> tuple[FeaturedEntry, ...]:
+    """Return the deals of some cards."""
+    return tuple(FeaturedEntry(card.id, card.title) for card in cards)
+
+
+version_from_item = reader(FEATURED_VERSION.shape, FeaturedVersion)
+_store_version = writer(FEATURED_VERSION.shape, FeaturedVersion)
+
 
 TYPES = {FRONT: FRONT_PAGE.type, EDITORS_CHOICE: EDITORS_CHOICE_PAGE.type}
 
@@ -143,7 +229,7 @@ def _writes(
         audit.entry_write(
             by=by, kind="page", subject=page.id, what=what, note=note, now=now, before=before, after=after
         ),
-        *featured_versions.keep_writes(page),
+        *keep_version_writes(page),
     ]
     for deal in deals:
         if page.id in deal.featured_on:

@@ -16,20 +16,19 @@ from django.utils.translation import gettext as _
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured
 from dealsite.data.catalogue.display_names import page_names
-from dealsite.data.catalogue.featured import FeaturedPage
-from dealsite.data.catalogue.featured_versions import FeaturedEntry
+from dealsite.data.catalogue.featured import FeaturedEntry, FeaturedPage
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.entities.featured import CANCELLED, FEATURED_PLAN, OPEN, PLANNED, PUT_ASIDE, SET
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.entities.taxonomy import CANCELLED, FEATURED_PLAN, OPEN, PLANNED, PUT_ASIDE, SET
 from dealsite.data.entities.work import SITE
-from dealsite.data.jobs import payloads
+from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.people import users
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import epoch_seconds, is_ulid, iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Write, absent, at_version
 
 SET_PLANNED = "set_featured"  # the kind of job that carries out a plan
@@ -177,7 +176,7 @@ def set_now_writes(plan: FeaturedPlan, *, now: datetime) -> list[Write]:
 def set_planned(job: Job, now: datetime) -> datetime | None:
     """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside."""
     try:
-        plan = get(payloads.from_item(PlanPayload, job.payload).plan)
+        plan = get(jobs.payload_from_item(PlanPayload, job.payload).plan)
     except NotFound as gone:
         raise Cancelled("The plan is gone.") from gone
     if plan.job != job.id or plan.state == CANCELLED:

@@ -11,13 +11,13 @@ from functools import cached_property, partial
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import activity
+from dealsite.data.catalogue.buckets import PAGE_SIZE, Cursor, Page
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.cursors import PAGE_SIZE, Cursor, Page
-from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.entities.deals import HOT_DEALS, MOST_HOT
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.jobs.site_switch import Known
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.parallel import together
 from dealsite.data.table.writes import Put
 

@@ -21,29 +21,27 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.brands import Brand, get_with_counts
-from dealsite.data.catalogue.brands import from_items as brand_from_items
-from dealsite.data.catalogue.buckets import all_days, listed_days
-from dealsite.data.catalogue.cards import EDITORS_CHOICE, ENDING_SOON, FRONT, DealCard
-from dealsite.data.catalogue.categories import CATEGORIES, Category, Counts
-from dealsite.data.catalogue.categories import from_items as category_from_items
-from dealsite.data.catalogue.cursors import (
+from dealsite.data.catalogue.brands import Brand, from_items as brand_from_items, get_with_counts
+from dealsite.data.catalogue.buckets import (
     FIRST_ULID,
     PAGE_SIZE,
     Cursor,
     Page,
+    all_days,
     beside,
     cursor_of,
+    listed_days,
     moment_of,
 )
-from dealsite.data.catalogue.featured import FeaturedPage, shown_of
-from dealsite.data.catalogue.featured import from_item as featured_from_item
+from dealsite.data.catalogue.cards import EDITORS_CHOICE, ENDING_SOON, FRONT, DealCard
+from dealsite.data.catalogue.categories import CATEGORIES, Category, Counts, from_items as category_from_items
+from dealsite.data.catalogue.featured import FeaturedPage, from_item as featured_from_item, shown_of
 from dealsite.data.catalogue.hot import hot_deals
 from dealsite.data.names import is_slug
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import LAST_ULID, first_ulid_of, iso, last_ulid_until, month_of, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import to_end
 from dealsite.data.table.parallel import together
 

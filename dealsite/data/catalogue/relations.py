@@ -22,10 +22,10 @@ from dealsite.data.entities import taxonomy
 from dealsite.data.entities.entity import Entity
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Check, Delete, Put, Update, Write, absent, exists
 
 Target = Literal["brand", "category", "deal"]

@@ -30,13 +30,13 @@ from dealsite.data.entities.commerce import (
     MAX_SAVED_OF_VISITOR,
     SAVED,
 )
-from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.names import slugify
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import EPOCH, epoch_seconds, from_iso, hash_of, is_ulid, iso
-from dealsite.text.lazy import Text
+from dealsite.data.table.meters import access_pattern
+from dealsite.text.stored_words import Text
 
 VISITOR_CART_LIFETIME = timedelta(days=30)
 PRICE_UP, PRICE_DOWN, FEWER_LEFT = "price_up", "price_down", "fewer_left"

@@ -3,11 +3,15 @@
 The lines stand in the cart's partition by the moment at which they were bought. Several orders of a user can be of one
 moment, so this may be read past the lines of others. Read there they are right at once, also right after checkout;
 the index holds the lines of one order alone, but may be behind, and lacks whether stock was counted.
+
+The mails that an order and its payments gave, what became of each, and sending one of an order again.
+
+Nothing more is kept of a mail than the job that sent it, whose id follows from what it tells.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -19,17 +23,39 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.commerce.carts import Line, line_from_item, user_cart
-from dealsite.data.commerce.order.order_record import Order, OrderCard, order_from_item
-from dealsite.data.commerce.order.saved_details import Buyer, buyer_from_item
-from dealsite.data.entities.commerce import ACTIVE, CANCELLED, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
+from dealsite.data.commerce.order_record import (
+    HEADLINES,
+    Buyer,
+    Event,
+    Order,
+    OrderCard,
+    buyer_from_item,
+    order_from_item,
+)
+from dealsite.data.commerce.payment_record import Payment, Step
+from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import (
+    ACTIVE,
+    CANCELLED,
+    FAILED,
+    ORDER_STATUSES,
+    PROCESSED,
+    PURCHASED,
+    REFUNDED,
+    RETURNED,
+    SAVED,
+)
+from dealsite.data.entities.work import SITE
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import Job
 from dealsite.data.names import is_username, normalise_username
-from dealsite.data.people.profiles import Profile
-from dealsite.data.people.profiles import from_item as profile_from_item
+from dealsite.data.people.mails import mail_id, order_notice
+from dealsite.data.people.profiles import Profile, from_item as profile_from_item
 from dealsite.data.table import paging
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
-from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
+from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.parallel import together
 
@@ -339,3 +365,63 @@ def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
     if problem := _problem(cards[0], lines):
         raise problem
     return cards[0], lines
+
+
+TOLD = frozenset({PROCESSED, FAILED, REFUNDED})  # of payments
+MOST_TIMES = 10  # that one mail is sent, the first included
+
+
+@dataclass(frozen=True, slots=True)
+class OrderMail:
+    """A mail about what an order, or an instalment by its `number`, came to; `time` is what sending it again is given.
+
+    `jobs` have sent it or are to, the first one first, each with when it was last tried; none where they are forgotten.
+    """
+
+    status: str
+    at: datetime
+    jobs: tuple[tuple[datetime, Job], ...]
+    time: int = 0
+    number: int = 0
+
+
+@access_pattern("the mails about an order", "1 batch get")
+def mails_of_order(order: Order, payments: Iterable[Payment]) -> list[OrderMail]:
+    """Return the mails about an order and its payments, newest first. 1 batch get for each 100 that there may be."""
+    told: list[tuple[str, Event | Step, int]] = [(order.id, event, 0) for event in order.timeline]
+    steps = (
+        (one, step) for one in payments for step in one.timeline if step.by == SITE and step.status in TOLD
+    )
+    told += [(one.id, step, one.number) for one, step in steps]
+    ids = {
+        (about, event): [
+            mail_id(order.username, about, event.status, event.at, time)
+            for time in range(1 if number else MOST_TIMES)
+        ]
+        for about, event, number in told
+    }
+    found, mails = jobs.get_many(one for some in ids.values() for one in some), []
+    for about, event, number in told:
+        there = [time for time, one in enumerate(ids[about, event]) if one in found]
+        tried = [found[ids[about, event][time]] for time in there]
+        sent = tuple((time_of(one.taken_by or one.id), one) for one in tried)
+        time = 0 if number else max([1, *there]) + 1
+        mails.append(OrderMail(event.status, event.at, sent, time if time < MOST_TIMES else 0, number))
+    return sorted(mails, key=lambda mail: mail.at, reverse=True)
+
+
+@access_pattern("send a mail about an order again", "1 transaction")
+def send_mail_again(order: Order, status: str, *, time: int, to: str, by: str, now: datetime) -> None:
+    """Send the mail about a status of an order to its shopper's address of today, and note who asked for it.
+
+    AlreadyExists if it was sent for that `time`; Invalid for a status that it never had, or a time that cannot be.
+    """
+    at = next((event.at for event in order.timeline if event.status == status), None)
+    if at is None or time not in range(2, MOST_TIMES):
+        raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
+    names = {"order_id": order.id, "username": order.username, "to": to}
+    mail = order_notice(status, **names, at=at, now=now, time=time)
+    once = AlreadyExists(gettext_lazy("This mail is sent again already."))
+    what, note = "sent a mail again", HEADLINES[status]
+    entry = audit.entry_write(by=by, kind="order", subject=order.id, what=what, note=note, now=now)
+    table.transact([replace(mail, otherwise=once), entry])

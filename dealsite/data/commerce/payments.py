@@ -1,11 +1,16 @@
 """Payments of orders: in how many instalments one can be paid, when each is due, and what tells its owner of them.
 
 Checkout and cancelling write them in their own transactions.
+
+What people do with a single payment: pay it early, try it again, cancel it, refund it.
+
+Each reads the payment, changes it in one transaction with an entry in the audit log, and begins again if somebody
+changed it in between. Repeating is harmless. All raise NotFound, and Conflict where the payment's status forbids it.
 """
 
 import calendar
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,32 +20,27 @@ from django.utils.timezone import get_default_timezone
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.payment import payment_totals
-from dealsite.data.commerce.payment.payment_record import (
-    Payment,
-    Refund,
-    Step,
-    payment_from_item,
-    payment_item,
-)
+from dealsite.data.commerce import payment_record
+from dealsite.data.commerce.payment_record import Payment, Refund, Step, payment_from_item, payment_item
+from dealsite.data.editing import audit
 from dealsite.data.entities.attributes import CENT
-from dealsite.data.entities.commerce import PLANS
-from dealsite.data.entities.payments import (
+from dealsite.data.entities.commerce import (
     CANCELLED,
     FAILED,
     PENDING,
+    PLANS,
     PROCESSED,
     REASON_CHARACTERS,
+    REFUNDED,
     SCHEDULED,
 )
 from dealsite.data.entities.people import PAYMENT_NEWS
 from dealsite.data.entities.work import PAYMENT_NOTICE as PAYMENT_NOTICE
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.payloads import to_item
 from dealsite.data.people.mails import mail_id
-from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Conflict, NotFound
+from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Update, Write, absent, equals
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
@@ -115,7 +115,7 @@ def insert_writes(payments: Sequence[Payment], *, now: datetime, job_id: str) ->
     """Return the writes that add an order's payments and count them: one each, and a job."""
     if not payments:
         return []
-    counted = payment_totals.totals_job(payment_totals.added(payments), now=now, job_id=job_id)
+    counted = payment_record.totals_job(payment_record.added(payments), now=now, job_id=job_id)
     return [*(insert_write(payment) for payment in payments), counted]
 
 
@@ -136,7 +136,10 @@ def change_write(before: Payment, after: Payment) -> Update:
 
 def counted_change(before: Payment, after: Payment) -> list[Write]:
     """Return the writes that make one version of a payment the next, and count it in its day's totals."""
-    return [change_write(before, after), *payment_totals.writes(payment_totals.changes(before, after))]
+    return [
+        change_write(before, after),
+        *payment_record.total_writes(payment_record.total_changes(before, after)),
+    ]
 
 
 def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: datetime) -> list[Write]:
@@ -150,12 +153,12 @@ def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: dat
     wanted = Refund(reason, by, now)
     writes: list[Write] = []
     given_back: list[Payment] = []
-    deltas: list[payment_totals.Deltas] = []
+    deltas: list[payment_record.Deltas] = []
     for payment in payments:
         if payment.status in (SCHEDULED, FAILED):
             after = cancelled(payment, by=by, reason=reason, now=now)
             writes.append(change_write(payment, after))
-            deltas.append(payment_totals.changes(payment, after))
+            deltas.append(payment_record.total_changes(payment, after))
         elif payment.status in (PENDING, PROCESSED) and payment.refund is None:
             step = Step(payment.status, now, by, f"Refund asked for: {reason}")
             writes.append(change_write(payment, payment.after(step, refund=wanted)))
@@ -164,8 +167,8 @@ def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: dat
     if given_back:
         writes.append(refund_job(given_back, now=now, job_id=new_ulid(now)))
     if deltas:
-        moved = payment_totals.combine(deltas)
-        writes.append(payment_totals.totals_job(moved, now=now, job_id=new_ulid(now)))
+        moved = payment_record.combine(deltas)
+        writes.append(payment_record.totals_job(moved, now=now, job_id=new_ulid(now)))
     return writes
 
 
@@ -253,3 +256,140 @@ def of_order(account: str, refs: Iterable[Mapping[str, Any]]) -> list[Payment]:
 
 def _time(value: datetime | str) -> datetime:
     return from_iso(value) if isinstance(value, str) else from_iso(iso(value))
+
+
+@access_pattern("pay a payment early", "1 batch get + 1 transaction")
+def pay_early(
+    account: str, due_at: datetime, payment_id: str, *, method: str = "", by: str, now: datetime
+) -> Payment:
+    """Have a scheduled payment charged within seconds, from another card if `method` names one."""
+
+    def change(payment: Payment) -> Payment | None:
+        if payment.status == PROCESSED or (payment.next_at <= now and method in ("", payment.method)):
+            return None
+        _expect(payment, SCHEDULED)
+        step = Step(SCHEDULED, now, by, "To be paid early")
+        return payment.after(step, next_at=now, method=method or payment.method)
+
+    return _act(account, due_at, payment_id, change, what="pay early", by=by, now=now)
+
+
+@access_pattern("try a failed payment again", "1 batch get + 1 transaction")
+def retry_now(
+    account: str, due_at: datetime, payment_id: str, *, method: str = "", by: str, now: datetime
+) -> Payment:
+    """Have a failed payment tried again within seconds, from another card if `method` names one."""
+
+    def change(payment: Payment) -> Payment | None:
+        due = payment.next_at <= now and not payment.final
+        if payment.status in (PENDING, PROCESSED) or (due and method in ("", payment.method)):
+            return None
+        _expect(payment, FAILED)
+        step = Step(FAILED, now, by, "To be tried again")
+        return payment.after(step, next_at=now, final=False, method=method or payment.method)
+
+    return _act(account, due_at, payment_id, change, what="retry", by=by, now=now)
+
+
+@access_pattern("charge another card", "1 batch get + 1 transaction")
+def change_method(
+    account: str, due_at: datetime, payment_id: str, *, method: str, by: str, now: datetime
+) -> Payment:
+    """Have a payment that is not paid charged from another card when its time comes."""
+
+    def change(payment: Payment) -> Payment | None:
+        if payment.method == method:
+            return None
+        _expect(payment, SCHEDULED, FAILED)
+        return payment.after(Step(payment.status, now, by, "Another card"), method=method)
+
+    return _act(account, due_at, payment_id, change, what="change card", by=by, now=now)
+
+
+@access_pattern("cancel a payment", "1 batch get + 1 transaction")
+def cancel(
+    account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
+) -> Payment:
+    """Cancel a payment that is neither paid nor being charged just now."""
+
+    def change(payment: Payment) -> Payment | None:
+        if payment.status == CANCELLED:
+            return None
+        _expect(payment, SCHEDULED, FAILED)
+        return cancelled(payment, by=by, reason=reason[:REASON_CHARACTERS], now=now)
+
+    return _act(account, due_at, payment_id, change, what="cancel", by=by, now=now, note=reason)
+
+
+@access_pattern("order a refund", "1 batch get + 1 transaction")
+def refund(
+    account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
+) -> Payment:
+    """Have a processed payment refunded."""
+    reason = reason[:REASON_CHARACTERS]
+
+    def change(payment: Payment) -> Payment | None:
+        if payment.status == REFUNDED or (payment.status == PROCESSED and payment.refund):
+            return None
+        _expect(payment, PROCESSED)
+        step = Step(PROCESSED, now, by, f"Refund asked for: {reason}")
+        return payment.after(step, refund=Refund(reason, by, now))
+
+    return _act(account, due_at, payment_id, change, what="refund", by=by, now=now, note=reason)
+
+
+REFUSALS = {
+    SCHEDULED: gettext_lazy("This payment is scheduled."),
+    PENDING: gettext_lazy("This payment is being charged just now."),
+    PROCESSED: gettext_lazy("This payment is paid."),
+    FAILED: gettext_lazy("This payment failed."),
+    CANCELLED: gettext_lazy("This payment is cancelled."),
+    REFUNDED: gettext_lazy("This payment was refunded."),
+}
+
+
+def _expect(payment: Payment, *statuses: str) -> None:
+    if payment.status not in statuses:
+        raise Conflict(REFUSALS[payment.status])
+
+
+def _act(
+    account: str,
+    due_at: datetime,
+    payment_id: str,
+    change: Callable[[Payment], Payment | None],
+    *,
+    what: str,
+    by: str,
+    now: datetime,
+    note: str = "",
+) -> Payment:
+    """Change a payment as `change` says, which returns None where nothing is left to do."""
+
+    def attempt() -> Payment:
+        payment = get(account, due_at, payment_id)
+        after = change(payment)
+        if after is None:
+            return payment
+        writes = [
+            *counted_change(payment, after),
+            audit.entry_write(
+                by=by,
+                kind="payment",
+                subject=payment.id,
+                what=what,
+                now=now,
+                note=note,
+                before={"status": payment.status, "next_at": iso(payment.next_at)},
+                after={"status": after.status, "next_at": iso(after.next_at)},
+            ),
+        ]
+        if after.refund is not None and payment.refund is None:
+            writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
+        try:
+            table.transact(writes)
+        except Conflict as changed:
+            raise VersionConflict() from changed
+        return after
+
+    return table.retrying(attempt)

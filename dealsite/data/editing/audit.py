@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, TypedDict
 
 from dealsite.data import keys, table
-from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.work import AUDIT_CARD, AUDIT_ENTRY, SITE
 from dealsite.data.names import normalise_username
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, previous_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.parallel import together
 from dealsite.data.table.writes import Put, Write, absent
 

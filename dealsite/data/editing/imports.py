@@ -16,7 +16,8 @@ from django.utils.translation import gettext_lazy as _
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit, bulk
-from dealsite.data.entities.batches import (
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.entities.work import (
     CHECKED,
     CHECKING,
     IMPORT,
@@ -25,14 +26,21 @@ from dealsite.data.entities.batches import (
     IMPORTING,
     UPLOADED,
 )
-from dealsite.data.entities.conversion import reader, writer
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import BULK_UNDO, CHECK_IMPORT, RUN_IMPORT, Job, job_write
-from dealsite.data.jobs.payloads import from_item, stored_as, to_item
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.jobs.jobs import (
+    BULK_UNDO,
+    CHECK_IMPORT,
+    RUN_IMPORT,
+    Job,
+    job_write,
+    payload_from_item,
+    payload_to_item,
+    stored_as,
+)
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Check, Path, Put, Update, Write, absent, at_version, differs, equals
 
@@ -172,7 +180,7 @@ def read_again(one: Import, source_file: SourceFile, *, version: int) -> None:
     """Take a file for something else: another encoding or separator; the same again is harmless. VersionConflict."""
     changed = Update(
         key=keys.deal_import(one.id),
-        set={"brought": to_item(source_file), "version": version + 1},
+        set={"brought": payload_to_item(source_file), "version": version + 1},
         when=(*at_version(version), equals(("card", "stage"), UPLOADED)),
         otherwise=VersionConflict(_("Somebody else has gone on with this import.")),
     )
@@ -241,7 +249,11 @@ def run(
         table.transact(writes)
     except Conflict:
         there, job = load(one.id)
-        was_us = job is not None and job.kind == RUN_IMPORT and from_item(ImportPayload, job.payload).by == by
+        was_us = (
+            job is not None
+            and job.kind == RUN_IMPORT
+            and payload_from_item(ImportPayload, job.payload).by == by
+        )
         if there.version != version + 1 or not was_us:
             raise
 
@@ -306,7 +318,7 @@ def finished(
     }
     if changes is not None:
         noted["changes"] = [dict(change) for change in changes]
-    key = keys.deal_import(from_item(ImportPayload, job.payload).import_id)
+    key = keys.deal_import(payload_from_item(ImportPayload, job.payload).import_id)
     table.write(Update(key=key, set=noted, when=(equals(("card", "job"), job.id),)))
 
 

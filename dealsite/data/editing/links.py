@@ -7,8 +7,7 @@ it, hours apart; what was found belongs to the link that was checked, so another
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import lists
@@ -18,10 +17,10 @@ from dealsite.data.editing import audit
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.entities.deals import HERE
 from dealsite.data.jobs import jobs
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Condition, Path, Put, Update, Write, differs, either, equals, missing
 
 CHECK_LINKS, CHECK_LINK = "check_links", "check_link"  # kinds of jobs: a round over all deals, and one deal

@@ -3,19 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.entities.texts import UNSTORABLE
+from dealsite.data.entities.attributes import UNSTORABLE
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE, SAVED_QUESTION
 from dealsite.data.names import as_typed
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Delete, Put, absent, at_version
 
 MOST = 200  # that a list shows

@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.entities.work import LIST_VIEWS, MOST_VIEWS, VIEW_ADDRESS_CHARACTERS, VIEW_NAME_CHARACTERS
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
 from dealsite.data.names import as_typed, normalise, without_unseen
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, VersionConflict
 from dealsite.data.table.ids import iso
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Delete, Put, at_version
 
 
@@ -91,7 +91,7 @@ def _change(username: str, change: Callable[[Views], Views], now: datetime) -> N
         if wanted != views:
             stored = {
                 "username": username,
-                "views": [to_item(view) for view in wanted],
+                "views": [payload_to_item(view) for view in wanted],
                 "version": version + 1,
             }
             put = LIST_VIEWS.item(stored | {"updated_at": iso(now)})
@@ -101,7 +101,7 @@ def _change(username: str, change: Callable[[Views], Views], now: datetime) -> N
 
 
 def _views(item: Item | None) -> Views:
-    return tuple(from_item(SavedView, one) for one in (item or {}).get("views", ()))
+    return tuple(payload_from_item(SavedView, one) for one in (item or {}).get("views", ()))
 
 
 def _key(name: str) -> str:

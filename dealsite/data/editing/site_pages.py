@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.operations import SITE_PAGE, SITE_PAGES
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import NotFound, VersionConflict
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, at_version
 from dealsite.home import HOME
 

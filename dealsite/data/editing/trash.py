@@ -11,18 +11,16 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import drafts, prices, relations
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes, deals, drafts, relations
 from dealsite.data.editing import audit, trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find, get
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Job
-from dealsite.data.jobs.payloads import from_item
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.jobs.jobs import Job, payload_from_item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import MAX_ACTIONS, Check, Delete, Update, Write, absent, equals
 
 __all__ = ["EMPTY_TRASH", "KEPT_FOR", "TrashEntry", "find", "get"]  # of its record, for whoever imports this
@@ -85,7 +83,9 @@ def restore(
     somebody restored it and deleted it again.
     """
     if kind == "deal":
-        deal, found = deleting.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
+        deal, found = deal_changes.restore(
+            thing_id, by=by, now=now, version=version, audit_context=audit_context
+        )
         return RestoreResult(kind, thing_id, deal.content.title, found.featured_on if found else ())
     if kind == "draft":
         draft = drafts.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
@@ -124,7 +124,7 @@ def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
         while kind == "deal" and (likes := relations.deletions_of_deal(found.id, room=MAX_ACTIONS - 2)):
             table.transact([mark, own, *likes])
         history = _history(found)
-        while len(history) >= min(prices.ROOM, versions.ROOM):
+        while len(history) >= min(deals.ROOM, versions.ROOM):
             table.transact([mark, own, *history])
             history = _history(found)
         table.transact([last, own, entry, *history])
@@ -137,12 +137,12 @@ def _history(found: TrashEntry) -> list[Write]:
     of_versions = versions.deletions(found.history_id)
     if found.kind == "draft":
         return of_versions
-    return [Delete(key=keys.deal_counts(found.id)), *of_versions, *prices.deletions(found.id)]
+    return [Delete(key=keys.deal_counts(found.id)), *of_versions, *deals.price_deletions(found.id)]
 
 
 def empty(job: Job, now: datetime) -> datetime | None:
     """Delete for good what was deleted more than 30 days ago, a few things at a time."""
-    from_item(EmptyTrashPayload, job.payload)
+    payload_from_item(EmptyTrashPayload, job.payload)
     until = now - KEPT_FOR
     partition, high = keys.trashed.partition(), keys.trashed.until(until)[1]
     rows = table.query(partition, index=keys.GSI1, low="0", high=high, limit=EMPTIED_AT_ONCE)

@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, TypeVar
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.editing.audit import AuditContext
-from dealsite.data.entities.drafts import TRASH
+from dealsite.data.entities.deals import TRASH
 from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, last_ulid_until, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Delete, Put, Update, Write, equals, missing
 
 KEPT_FOR = timedelta(days=30)
@@ -119,11 +118,7 @@ def take_write(entry: TrashEntry) -> Delete:
 
 
 def find_restorable(
-    kind: str,
-    thing_id: str,
-    get: Callable[[str], Thing],
-    version: int | None,
-    audit_context: AuditContext,
+    kind: str, thing_id: str, get: Callable[[str], Thing], version: int | None, audit_context: AuditContext
 ) -> TrashEntry | Thing:
     """Return what lies in the trash and can come back; or the thing, if it is back and nothing else waits for that.
 

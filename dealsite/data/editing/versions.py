@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent, content_from_item
-from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.drafts import LAST_VERSION, VERSION
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.entities.deals import LAST_VERSION, VERSION
+from dealsite.data.entities.entity import reader
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import iso
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Delete, Put, Write
 
 MOST_KEPT = 200  # of a deal or draft; an older one goes when a newer one comes

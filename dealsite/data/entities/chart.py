@@ -3,32 +3,10 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from dealsite.data.entities import (
-    batches,
-    commerce,
-    deals,
-    drafts,
-    featured,
-    operations,
-    payments,
-    people,
-    taxonomy,
-    work,
-)
+from dealsite.data.entities import commerce, deals, operations, people, taxonomy, work
 from dealsite.data.entities.entity import Entity
 
-ROOMS: tuple[ModuleType, ...] = (
-    deals,
-    drafts,
-    taxonomy,
-    featured,
-    commerce,
-    payments,
-    batches,
-    people,
-    work,
-    operations,
-)
+ROOMS: tuple[ModuleType, ...] = (deals, taxonomy, commerce, work, people, operations)
 ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
 }

@@ -5,24 +5,171 @@
 `At(template, argument="attribute")` computes a key or an index row from an item's own attributes; an argument that no
 attribute tells (what is stored as a hash only) is taken from the stored key. A path such as `card.brand` leads into a
 map. Declarations know no queries: access patterns are functions of the rooms.
+
+What makes an item of an older schema one of the next: pure, harmless to repeat, keeping what it does not know.
+
+    0  everything written before items noted their schema: release 0.2.0, and the builds before and after it
+    1  the same shapes, noted; a layout of an import that names no language has none, instead of NULL
+
+docs/upgrading.md says how to add one.
+
+From what is stored to a dataclass and back, by the declaration of what is stored.
+
+    read_deal = reader(DEAL.shape, Deal, "content")     read_deal(item, content=content) -> Deal
+    store_card = writer(DEAL_CARD, DealCard)            store_card(card) -> what is stored of it
+
+A field takes the attribute of its name (`names` says where they differ); those that are `given`, and those without an
+attribute, are arguments of their own. An attribute that may be absent reads as the field's default, or else as its
+kind's `nothing`, and is left out where that is what it would say. Each function is made once, of its text.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from django.conf import settings
 
-from dealsite.data.entities.attributes import Attribute, Day, Map, Money, Shape, Time, problems
+from dealsite.data.entities.attributes import (
+    CENT,
+    Attribute,
+    Day,
+    Each,
+    Map,
+    MapOf,
+    Money,
+    Shape,
+    Time,
+    problems,
+)
 from dealsite.data.entities.personal import Stays, is_actor, who
 from dealsite.data.keys import GSI1, GSI2, GSI3, USER_INDEX
 from dealsite.data.table.configuration import SCHEMA, schema_of
 from dealsite.data.table.convert import Item, Key
-from dealsite.data.table.ids import epoch_seconds, from_iso
+from dealsite.data.table.ids import epoch_seconds, from_iso, iso
 from dealsite.data.table.key_templates import Part, Pieces, Row
+
+
+def without_empty_language(item: Item) -> Item:
+    """Schema 1 of an import, and of the layout that is kept of one."""
+    layout = item.get("layout")
+    if not isinstance(layout, dict) or layout.get("language", "") is not None:
+        return item
+    return {**item, "layout": {name: value for name, value in layout.items() if name != "language"}}
+
+
+Record = TypeVar("Record")
+Names = dict[str, Any]  # what the text of a function refers to
+SAID: Names = {"from_iso": from_iso, "iso": iso, "date": date, "Decimal": Decimal, "CENT": CENT}
+
+
+def reader(shape: Shape, cls: type[Record], *given: str, **names: str) -> Callable[..., Record]:
+    """Return a function of an item, and of what is given beside it, that returns the dataclass of it."""
+    space: Names = SAID | {"cls": cls}
+    hints, arguments, more = get_type_hints(cls), list[str](), list[str]()
+    for one in fields(cast(Any, cls)):
+        name = names.get(one.name, one.name)
+        kind = None if one.name in given else shape.get(name)
+        if kind is None:
+            space[f"default_{one.name}"] = _default(one, None)
+            more.append(one.name if _is_required(one) else f"{one.name}=default_{one.name}")
+            arguments.append(f"{one.name}={one.name}")
+            continue
+        text = _read(f'item["{name}"]', kind, hints[one.name], space, name)
+        if kind.optional:
+            space[f"none_{name}"] = _default(one, kind)
+            text = f'{text} if item.get("{name}") is not None else none_{name}'
+        arguments.append(f"{one.name}={text}")
+    signature = ", ".join(["item", *(["*", *sorted(more, key=lambda text: "=" in text)] if more else ())])
+    return cast(Callable[..., Record], _compiled(signature, [], f"cls({', '.join(arguments)})", space))
+
+
+def writer(shape: Shape, cls: type[Any], **names: str) -> Callable[[Any], Item]:
+    """Return a function of a dataclass that returns what is stored of it."""
+    space, hints = dict(SAID), get_type_hints(cls)
+    always, sometimes = list[str](), list[str]()
+    for one in fields(cls):
+        name = names.get(one.name, one.name)
+        kind = shape.get(name)
+        if kind is None:
+            continue
+        value = f"one.{one.name}"
+        stored = _stored(value, kind, hints[one.name], space, name)
+        if kind.optional:
+            space[f"none_{name}"] = _default(one, kind)
+            sometimes.append(f"if {value} is not None and {value} != none_{name}:")
+            sometimes.append(f'    item["{name}"] = {stored}')
+        else:
+            always.append(f'"{name}": {stored}')
+    lines = [f"item = {{{', '.join(always)}}}", *sometimes]
+    return cast(Callable[[Any], Item], _compiled("one", lines, "item", space))
+
+
+def _read(value: str, kind: Attribute, hint: Any, space: Names, name: str) -> str:
+    """Return the expression that reads a stored value as a field's type says."""
+    hint, origin = _type(hint)
+    if isinstance(kind, Map) and is_dataclass(hint):
+        space[f"read_{name}"] = reader(kind.shape, cast(Any, hint))
+        return f"read_{name}({value})"
+    if isinstance(kind, Each) and origin is not None:
+        space[f"many_{name}"] = origin
+        inner = _read("each", kind.of, get_args(hint)[0], space, f"{name}_each")
+        return f"many_{name}({value if inner == 'each' else f'[{inner} for each in {value}]'})"
+    if isinstance(kind, MapOf) and origin is not None:
+        inner = _read("each", kind.of, get_args(hint)[1], space, f"{name}_each")
+        return value if inner == "each" else f"{{key: {inner} for key, each in {value}.items()}}"
+    return kind.reading.replace("(x)", f"({value})") if kind.reading != "x" else value
+
+
+def _stored(value: str, kind: Attribute, hint: Any, space: Names, name: str) -> str:
+    """Return the expression that stores a field's value."""
+    hint, origin = _type(hint)
+    if isinstance(kind, Map) and hasattr(hint, "as_item"):  # it says itself
+        return f"{value}.as_item()"
+    if isinstance(kind, Map) and is_dataclass(hint):
+        space[f"store_{name}"] = writer(kind.shape, cast(Any, hint))
+        return f"store_{name}({value})"
+    if isinstance(kind, Each) and origin is not None:
+        space[f"kept_{name}"] = kind.stored_as
+        inner = _stored("each", kind.of, get_args(hint)[0], space, f"{name}_each")
+        return f"kept_{name}({value if inner == 'each' else f'[{inner} for each in {value}]'})"
+    if isinstance(kind, MapOf) and origin is not None:
+        inner = _stored("each", kind.of, get_args(hint)[1], space, f"{name}_each")
+        return f"{{key: {inner} for key, each in {value}.items()}}"
+    if isinstance(kind, Time) and hint is datetime:
+        return f"iso({value})"
+    return f"{value}.isoformat()" if isinstance(kind, Day) and hint is date else value
+
+
+def _type(hint: Any) -> tuple[Any, Any]:
+    """Return a type without `| None`, and what it is a tuple, set or dict of."""
+    if get_origin(hint) in (Union, UnionType):
+        (hint,) = (one for one in get_args(hint) if one is not type(None))
+    return hint, get_origin(hint)
+
+
+def _is_required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+def _default(one: Field[Any], kind: Attribute | None) -> Any:
+    """Return what a field says without its attribute."""
+    if one.default is not MISSING:
+        return one.default
+    if one.default_factory is not MISSING:
+        return one.default_factory()
+    return kind.nothing if kind else None
+
+
+def _compiled(signature: str, lines: list[str], result: str, space: Names) -> Callable[..., Any]:
+    body = "\n    ".join([*lines, f"return {result}"])
+    exec(f"def made({signature}):\n    {body}", space)  # noqa: S102
+    return cast(Callable[..., Any], space["made"])
+
 
 INDEX_KEYS = (*(f"{name}{part}" for name in (GSI1, GSI2, GSI3) for part in ("PK", "SK")), USER_INDEX)
 OWN = frozenset(("PK", "SK", "type", SCHEMA, *INDEX_KEYS))  # what an item has beside its attributes

@@ -5,9 +5,23 @@ from typing import Literal, get_args
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Attribute, Expiry, Flag, ListOf, Map, MapOf, Shape, Time, Whole
+from dealsite.data.entities.attributes import (
+    Attribute,
+    Expiry,
+    Flag,
+    ForeignText,
+    Hash,
+    ListOf,
+    Map,
+    MapOf,
+    Shape,
+    Text,
+    Time,
+    Ulid,
+    Username,
+    Whole,
+)
 from dealsite.data.entities.entity import At, Entity
-from dealsite.data.entities.texts import ForeignText, Hash, Text, Ulid, Username
 from dealsite.data.entities.work import SITE, WORD
 
 SAID_CHARACTERS = 500

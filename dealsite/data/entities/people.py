@@ -5,16 +5,30 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from dealsite.data import keys
-from dealsite.data.entities.attributes import Expiry, Flag, ListOf, Map, MapOf, SetOf, Shape, Time, Whole
-from dealsite.data.entities.commerce import TYPED_ADDRESS
+from dealsite.data.entities.attributes import (
+    Email,
+    Expiry,
+    Flag,
+    ForeignText,
+    Hash,
+    ListOf,
+    Map,
+    MapOf,
+    SetOf,
+    Shape,
+    Text,
+    Time,
+    Ulid,
+    Username,
+    Whole,
+)
+from dealsite.data.entities.commerce import METHOD_CHARACTERS, TYPED_ADDRESS
 from dealsite.data.entities.entity import At, Entity
-from dealsite.data.entities.payments import METHOD_CHARACTERS
-from dealsite.data.entities.texts import Email, ForeignText, Hash, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso, time_of
 
 ROLES = ("editor", "back office", "admin")
-NAME_CHARACTERS = 50  # of a user, and of a passkey
+USERNAME_CHARACTERS = 50  # of a user, and of a passkey
 MOST_DEVICES = 5
 MOST_PASSKEYS = 10
 USER_AGENT_CHARACTERS, NETWORK_CHARACTERS = 400, 60
@@ -57,7 +71,7 @@ USER = Entity(
     gone=("columns",),
     shape={
         "username": Username(personal=True),
-        "name": Text(most=NAME_CHARACTERS, personal=True, optional=True),
+        "name": Text(most=USERNAME_CHARACTERS, personal=True, optional=True),
         "email": Email(least=0, optional=True, about="confirmed; '': none is"),
         "pending_email": Email(least=0, optional=True, about="waits for its link to be followed"),
         "password": Text(most=500, secret=True, optional=True, about="its hash"),
@@ -100,7 +114,7 @@ PROFILE = Entity(
     gone=("my_data",),
     shape={
         "username": Username(personal=True, refers="User"),
-        "name": Text(most=NAME_CHARACTERS, personal=True, copy_of="User.name"),
+        "name": Text(most=USERNAME_CHARACTERS, personal=True, copy_of="User.name"),
         "email": Email(least=0, copy_of="User.email"),
         "pending_email": Email(least=0, copy_of="User.pending_email", optional=True),
         "timezone": Text(least=0, most=100, copy_of="User.timezone", optional=True),
@@ -138,7 +152,7 @@ USER_COUNT = Entity(
 
 BASE64URL = r"[A-Za-z0-9_-]+"
 PASSKEY: Shape = {
-    "name": ForeignText(most=NAME_CHARACTERS),
+    "name": ForeignText(most=USERNAME_CHARACTERS),
     "credential": Text(most=1_500, pattern=BASE64URL),
     "public_key": Text(most=6_000, pattern=BASE64URL),
     "sign_count": Whole(most=2**32 - 1, about="0: nobody counts"),

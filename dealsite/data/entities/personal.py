@@ -7,8 +7,7 @@ somebody else is.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
-from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape
-from dealsite.data.entities.texts import Username
+from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape, Username
 from dealsite.data.table.convert import Item
 
 SOMEBODY_ELSE = "(somebody else)"

@@ -19,26 +19,72 @@
 
 A check sees every item once, then names its problems, with the writes that repair what is derived.
 Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
+
+A sample of the table: items one by one from where the last sample left off, so that each has its turn.
+
+Checks that compare items need to see all of them, so they belong to whole runs: no sample is whole for them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol
 
 from dealsite.data import table
-from dealsite.data.integrity.accounts import People
 from dealsite.data.integrity.deal_copies import Featured, KnownBy, Offers, Sellers
 from dealsite.data.integrity.histories import Prices, Trash, Versions
-from dealsite.data.integrity.items import WRONG_SHAPE, Items
-from dealsite.data.integrity.job_counts import AnnouncementSegments, BulkChanges
-from dealsite.data.integrity.payment_sums import Payments
+from dealsite.data.integrity.items import WRONG_SHAPE, Items, References, Roots, problems_of
 from dealsite.data.integrity.problem import Problem
-from dealsite.data.integrity.references import References
-from dealsite.data.integrity.roots import Roots
-from dealsite.data.integrity.shop import Carts, Orders
+from dealsite.data.integrity.shop import Carts, Orders, People
+from dealsite.data.integrity.sums import AnnouncementSegments, BulkChanges, Payments
 from dealsite.data.integrity.taxonomy import BrandNames, Counts
+from dealsite.data.jobs import command_runs
+from dealsite.data.table import schema
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
+
+AT_ONCE = 500
+Position = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a sample found among how many items; `position` is where the next goes on, None at the table's beginning."""
+
+    problems: list[Problem]
+    items: int
+    position: Position | None
+
+
+def check_sample(
+    position: Position | None, *, is_enough: Callable[[int], bool], seen: Callable[[], object] = lambda: None
+) -> Sample:
+    """Check items until it is enough, or all were seen once. `is_enough` is asked with their number. 1 scan for 500."""
+    start = position["start"] if position else None
+    problems: list[Problem] = []
+    items = 0
+    while True:
+        rows = table.scan_page(limit=AT_ONCE, start=start, consistent=True)
+        for item in rows.items:
+            seen()
+            problems += problems_of(item)
+        items += len(rows.items)
+        if (start := rows.start) is None:
+            return Sample(problems, items, None)
+        if is_enough(items):
+            return Sample(problems, items, {"start": start})
+
+
+def known_items(*, now: datetime) -> int:
+    """Return how many items the table has, as far as that is known; 0 where it is not. 1 request, at most 1 query."""
+    counted = schema.count()
+    return counted or next((one.items for one in command_runs.checks(now=now) if one.scope == "whole"), 0)
+
+
+def last_position(*, now: datetime) -> Position | None:
+    """Return where the last sample left off; None for the beginning of the table. 1 query."""
+    return next((one.position for one in command_runs.checks(now=now) if one.scope == "sample"), None)
+
 
 __all__ = ["ROUNDS", "Problem", "find", "repair", "repair_all"]
 # A repair may show what depends on it: a card repaired in a deal, then where it is featured.

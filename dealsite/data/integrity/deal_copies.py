@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import cards, known_by
+from dealsite.data.catalogue import cards, display_names
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.content import sold_by
-from dealsite.data.catalogue.deal.stock import MARK_SOLD_OUT
+from dealsite.data.catalogue.deals import MARK_SOLD_OUT
 from dealsite.data.entities.deals import AT_SHOPS, DEAL_BY, DEAL_CARD
 from dealsite.data.entities.entity import INDEX_KEYS
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
@@ -134,7 +134,7 @@ def _seller(deal: Item, offer: Item) -> Item:
     """Return what a deal's card should say of who sells it."""
     card, link = deal["card"], deal.get("link", "")
     sold = card.get("sold") or sold_by(offer.get("stock"), card.get("voucher_code", ""))
-    return {"sold": sold, "shop": (known_by.shop_of(link) or None) if sold in AT_SHOPS else None}
+    return {"sold": sold, "shop": (display_names.shop_of(link) or None) if sold in AT_SHOPS else None}
 
 
 def _with_card(deal: Item, changes: Item) -> Update:
@@ -175,7 +175,7 @@ class KnownBy:
             self.there.add(key_of(item))
         elif item["type"] in TARGETS:
             number = item.get("card", {}).get("article_number", "")
-            for name in known_by.names_of(item.get("link", ""), number):
+            for name in display_names.names_of(item.get("link", ""), number):
                 self.owners[keys.deal_by(name, item["id"])] = item["type"], item["id"]
 
     def problems(self) -> Iterator[Problem]:

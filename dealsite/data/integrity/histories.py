@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import prices
+from dealsite.data.catalogue import deals
 from dealsite.data.editing.trash_record import EMPTY_TRASH, emptying_id, emptying_write
 from dealsite.data.integrity.problem import Problem, differences, differing, kept, key_of, repair_write, say
 from dealsite.data.table.convert import Item
@@ -64,7 +64,7 @@ class Prices:
             elif "price" not in deal:
                 continue
             elif seen.prices:
-                newest = sorted(seen.prices, key=itemgetter(0))[-prices.MOST_READ :]
+                newest = sorted(seen.prices, key=itemgetter(0))[-deals.MOST_READ :]
                 yield from _price_problems(deal, [_item(OF_PRICE, one) for one in newest])
             elif deal.get("has_prices"):
                 lost = (
@@ -96,8 +96,8 @@ def _price_problems(deal: Item, history: Sequence[Item]) -> Iterator[Problem]:
 def _comparison_problems(deal: Item, history: Sequence[Item]) -> Iterator[Problem]:
     """Yield that a card compares its price with another than its prices give."""
     seen_on, key = deal.get("low_seen_on"), key_of(deal)
-    found = prices.comparison(
-        [prices.from_item(one) for one in history],
+    found = deals.comparison(
+        [deals.price_from_item(one) for one in history],
         deal.get("was_price"),
         date.fromisoformat(seen_on) if seen_on else None,
     )
@@ -123,8 +123,8 @@ def _stray_prices(deal_id: str) -> Iterator[Problem]:
 def _price_of(deal: Item, *, key_since: str | None) -> Put:
     """Return the write of what a deal costs: since its last edit, or else its publication."""
     since = from_iso(key_since) if key_since else time_of(deal["id"])
-    entry_id = prices.change_id(deal["version"], since) if key_since else deal["id"]
-    item = prices.as_item(deal["id"], entry_id, since, deal["price"])
+    entry_id = deals.price_change_id(deal["version"], since) if key_since else deal["id"]
+    item = deals.price_item(deal["id"], entry_id, since, deal["price"])
     return Put(key=keys.price(deal["id"], since, entry_id), item=item, when=(absent(),))
 
 

@@ -1,15 +1,48 @@
-"""Each item by itself: of a known type, every attribute as the entity chart says, under its own key, in its indexes."""
+"""Each item by itself: of a known type, every attribute as the entity chart says, under its own key, in its indexes.
 
+What refers to another item: a like to its user and brand, an offer to its deal. What the other is must be there.
+
+Memory grows with what is referred to and has not been seen yet, and with users, brands and deals by a word each.
+
+Brands, categories and featured pages: what names one needs it, so one that is lost is made anew of what names it.
+
+A brand is told by the list of names, by its counters or by deals; what it says of itself (description, logo) is lost.
+A featured list is made of the deals that say where they are featured, in the order that the audit log has. A deal of
+which offer and prices are there, or a user whose profile is, was lost as well: nothing tells what it was, but what is
+left of it is kept for whoever decides.
+"""
+
+import re
+from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from dealsite.data.entities.attributes import Attribute, Whole
+from dealsite.data import keys
+from dealsite.data.catalogue import cards
+from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE
+from dealsite.data.catalogue.categories import CATEGORIES
+from dealsite.data.catalogue.featured import TYPES
+from dealsite.data.entities.attributes import YEARS, Attribute, Map, Shape, Whole
 from dealsite.data.entities.chart import ENTITIES, RETIRED
+from dealsite.data.entities.deals import PAGES
 from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies, pattern
-from dealsite.data.integrity.problem import Problem, as_seen, differences, differing, key_of, repair_write
+from dealsite.data.entities.taxonomy import listed_in
+from dealsite.data.entities.work import SITE
+from dealsite.data.integrity.problem import (
+    Problem,
+    as_seen,
+    differences,
+    differing,
+    kept,
+    key_of,
+    repair_write,
+)
+from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
-from dealsite.data.table.writes import Delete, Write
+from dealsite.data.table.ids import iso, time_of
+from dealsite.data.table.writes import Check, Delete, Put, Write, absent, equals, exists
 
 WRONG_SHAPE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -146,3 +179,182 @@ def _value(kind: Attribute, text: str) -> Any:
     if isinstance(kind, Whole):
         return int(text) if text.isdecimal() else text
     return text.lower() if kind.problem(text) else text
+
+
+Named = tuple[str, str]  # a type, and the name or id of one of its items
+
+
+@cache
+def _references() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    """Return, by type, the paths of attributes that refer, and the types of one of which there must be the item."""
+    found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = defaultdict(list)
+
+    def look(type_: str, path: tuple[str, ...], shape: Shape) -> None:
+        for name, kind in shape.items():
+            if kind.refers:
+                found[type_].append(((*path, name), tuple(kind.refers.split(" or "))))
+            if isinstance(kind, Map):
+                look(type_, (*path, name), kind.shape)
+
+    for one in ENTITIES.values():
+        look(one.type, (), one.shape)
+    return dict(found)
+
+
+class References:
+    """Keeps what is there of what can be referred to, and what refers to something that was not seen yet."""
+
+    def __init__(self) -> None:
+        types = {type_ for paths in _references().values() for _, some in paths for type_ in some}
+        self.there: dict[str, set[str]] = {type_: set() for type_ in types}
+        self.waiting: dict[Named, list[tuple[Item, tuple[str, ...]]]] = defaultdict(list)
+
+    def see(self, item: Item) -> None:
+        kind = item["type"]
+        if kind in self.there:
+            self.there[kind].add(item[ENTITIES[kind].name])
+        for path, types in _references().get(kind, ()):
+            name = _at(item, path)
+            if isinstance(name, str) and name and not any(name in self.there[one] for one in types):
+                self.waiting[types[0], name].append((kept(item, "type"), types))
+
+    def dangling(self) -> Iterator[tuple[Named, Item]]:
+        """Yield what is referred to and is not there, with the item that refers to it."""
+        for (type_, name), items in self.waiting.items():
+            for item, types in items:
+                if not any(name in self.there[one] for one in types):
+                    yield (type_, name), item
+
+    def problems(self) -> Iterator[Problem]:
+        for (type_, name), item in self.dangling():
+            entity = ENTITIES[item["type"]]
+            what = f"This {entity.type} is of the {type_} {name}, which does not exist."
+            named = ENTITIES[type_]
+            root = named.key_of({named.name: name}) if named.is_root else None
+            yield Problem(key_of(item), what, _removal(item) if entity.is_passing else (), root)
+
+
+def _removal(item: Item) -> tuple[Delete]:
+    return (Delete(key=key_of(item), when=(exists(),)),)
+
+
+def _at(item: Item, path: tuple[str, ...]) -> object:
+    value: object = item
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+LISTED = re.compile(r"\(([0-9A-Z]{26})\)$", re.MULTILINE)  # a deal in a list as the audit log shows it
+# What makes up deals and users, and the attribute that says whose it is.
+PARTS = {
+    "Deal": "id",
+    "Offer": "id",
+    "Price": "deal",
+    "Trash": "id",
+    "User": "username",
+    "Profile": "username",
+}
+NO_EDIT = "0" * 26
+FIRST = datetime(YEARS[0], 1, 1, tzinfo=UTC)
+
+
+class Roots:
+    """Keeps which roots there are, and by whom others are named: memory grows with brands."""
+
+    def __init__(self) -> None:
+        self.there: set[keys.Key] = set()
+        self.listed: dict[str, str] = {}  # brands' names in the list of names
+        self.also: dict[str, list[str]] = defaultdict(list)  # slugs of brands' other names in it
+        self.counted: set[str] = set()
+        self.in_deals: dict[str, str] = {}  # brands' names on cards
+        self.first: dict[str, str] = {}  # the oldest deal of each brand
+        self.categories: set[str] = set()
+        self.featured: dict[str, dict[str, Item]] = defaultdict(dict)  # page -> deal -> its card
+        self.versions: dict[str, Item] = {}  # the newest one kept of each page's list
+        self.logged: dict[str, Item] = {}  # the last entry of the audit log on each page's list
+        self.parts: dict[str, set[str]] = {
+            kind: set() for kind in PARTS
+        }  # of what there is: ids and user names
+
+    def see(self, item: Item) -> None:
+        if item["type"] in PARTS:
+            self.parts[item["type"]].add(item[PARTS[item["type"]]])
+        match item["type"]:
+            case "Brand" | "Category" | "FrontPage" | "EditorsChoicePage":
+                self.there.add(key_of(item))
+            case "BrandLetter":
+                self.listed |= listed_in(item, NAME_ATTRIBUTE)
+                for alias, slug in listed_in(item, ALIAS_ATTRIBUTE).items():
+                    self.also[slug].append(alias)
+            case "BrandCounts":
+                self.counted.add(item["slug"])
+            case "CategoryCounts":
+                self.categories.add(item["slug"])
+            case "FeaturedVersion":
+                known = self.versions.get(item["page"])
+                if known is None or known["version"] < item["version"]:
+                    self.versions[item["page"]] = item
+            case "AuditEntry" if item["card"]["kind"] == "page" and "deals" in item.get("after", ()):
+                known = self.logged.get(item["card"]["subject"])
+                if known is None or known["SK"] < item["SK"]:
+                    self.logged[item["card"]["subject"]] = item
+            case "Deal":
+                self._see_deal(item["id"], item["card"], item.get("featured_on", ()))
+
+    def _see_deal(self, deal_id: str, card: Item, featured_on: set[str]) -> None:
+        brand = card["brand"]
+        self.in_deals[brand] = card["brand_name"]
+        self.first[brand] = min(self.first.get(brand, deal_id), deal_id)
+        self.categories.add(card["category"])
+        for page in featured_on:
+            self.featured[page][deal_id] = card
+
+    def problems(self) -> Iterator[Problem]:
+        for slug in sorted(self.counted | self.listed.keys() | self.in_deals.keys()):
+            if keys.brand(slug) not in self.there:
+                yield from self._brand(slug)
+        for page in PAGES:
+            named = self.categories if page in CATEGORIES else self.featured
+            if (page in named or page in self.versions) and cards.page_key(page) not in self.there:
+                yield self._page(page)
+
+    def lost(self) -> set[keys.Key]:
+        """Return the keys of deals and users of which only parts are there."""
+        there = self.parts
+        deals = (there["Offer"] & there["Price"]) - there["Deal"] - there["Trash"]
+        return {keys.deal(one) for one in deals} | {
+            keys.user(one) for one in there["Profile"] - there["User"]
+        }
+
+    def _brand(self, slug: str) -> Iterator[Problem]:
+        name = self.listed.get(slug) or self.in_deals.get(slug, "")
+        is_known = slug in self.in_deals and (slug in self.counted or slug in self.listed)
+        also = self.also[slug]
+        if not is_known or slugify(name) not in (slug, *also):
+            return  # a stray counter or name, or a deal that names a brand by mistake: other checks say so
+        begun = iso(time_of(self.first[slug]))
+        item = {"type": "Brand", "slug": slug, "name": name, "description": "", "version": 1}
+        item |= {"also": others} if (others := sorted({*also} - {slugify(name)})) else {}
+        item |= {"created_at": begun, "last_edit": self.first[slug], "updated_at": begun, "updated_by": SITE}
+        named = Check(key=keys.deal(self.first[slug]), when=(equals(("card", "brand"), slug),))
+        what = "This brand is lost, and deals are of it; its description and logo are lost."
+        yield Problem(keys.brand(slug), what, (Put(key=keys.brand(slug), item=item, when=(absent(),)), named))
+
+    def _page(self, page: str) -> Problem:
+        shown, last = self.featured.get(page, {}), self.versions.get(page)
+        named = LISTED.findall(self.logged[page]["after"]["deals"]) if page in self.logged else []
+        places = {deal_id: number for number, deal_id in enumerate(named)}
+        order = sorted(sorted(shown, reverse=True), key=lambda deal_id: places.get(deal_id, len(places)))
+        item: Item = {"order": order, "cards": {deal_id: shown[deal_id] for deal_id in order}}
+        newest = max(order, default=NO_EDIT)
+        item |= {"featured_version": (last["version"] if last else 0) + 1, "featured_edit": newest}
+        item |= {"featured_at": iso(max(time_of(newest), FIRST)), "featured_by": SITE}
+        if page in TYPES:
+            item["type"] = TYPES[page]
+        else:
+            item |= {"type": "Category", "slug": page, "name": CATEGORIES[page], "version": 1}
+        what = f"This page is lost; {len(order)} deals say that it features them."
+        return Problem(
+            cards.page_key(page), what, (Put(key=cards.page_key(page), item=item, when=(absent(),)),)
+        )

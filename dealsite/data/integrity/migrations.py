@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dealsite.data import keys, table
-from dealsite.data.integrity.pace import Pace
-from dealsite.data.table.configuration import configuration
+from dealsite.data.integrity.problem import Pace
+from dealsite.data.table.configuration import configuration, upgrade_write
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Busy, Conflict, Invalid, Misconfigured, VersionConflict
 from dealsite.data.table.ids import hash_of
-from dealsite.data.table.upgrading import upgrade_write
 from dealsite.data.table.writes import Put, Update, absent, equals
 
 PAGE = 500

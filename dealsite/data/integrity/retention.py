@@ -16,11 +16,11 @@ from dealsite.data.editing.audit import AuditContext
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity import migrations
-from dealsite.data.integrity.pace import Pace
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.integrity.problem import Pace
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import epoch_seconds, hash_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Update, equals, exists, missing
 
 NAME = "retention"  # of the migration

@@ -7,12 +7,12 @@ from typing import Any, Literal
 from zlib import crc32
 
 from dealsite.data import keys, table
-from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.operations import COMMAND_RUN, SAID_CHARACTERS
 from dealsite.data.jobs.jobs import AHEAD, job_write
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, first_ulid_of, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, absent
 
 BACKUP, CLOSE_DAY, RETENTION, CHECK_TABLE = "backup", "close_day", "retention", "check_table"

@@ -13,11 +13,10 @@ from django.utils.translation import gettext as _
 from dealsite.data import table
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Job, job_write
-from dealsite.data.jobs.payloads import from_item
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
 from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put
 
 EXPORT_LIST, DELETE_EXPORT = "export_list", "delete_export"  # the kinds of jobs
@@ -82,4 +81,4 @@ def get(job_id: str, *, now: datetime) -> tuple[Job, ExportPayload]:
     if job.kind != EXPORT_LIST or job.state != "done" or kept_until(job) <= now:
         days = settings.DEALSITE_RETENTION["exports"].days
         raise NotFound(_("There is no such file. Files are kept for %(days)s days.") % {"days": days})
-    return job, from_item(ExportPayload, job.payload)
+    return job, payload_from_item(ExportPayload, job.payload)

@@ -6,33 +6,131 @@ moves that time to the end of the lease, so nobody else finds it before; finishi
     open -> done | failed | cancelled        open <-> paused -> cancelled        failed -> open
 
 What editors do with one stands in job_actions.py.
+
+What jobs store, typed: a payload, a checkpoint or a progress is a frozen dataclass, kept field by field.
+
+    @dataclass(frozen=True, slots=True)
+    class ImportPayload:
+        import_id: str = stored_as("import")
+        by: str | None = None               # left out while it is None
+
+    job_write(RUN_IMPORT, ImportPayload(one.id, by), ...)
+    payload = from_item(ImportPayload, job.payload)
+
+Times are stored as ISO text, tuples as lists, other dataclasses as maps. Whoever changes what a class stores gives it
+`version: ClassVar[int] = 2`; it is stored from 2 on, and a worker refuses versions and fields that it does not know.
 """
 
 import contextlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+import types
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Any
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
-from dealsite.data.entities.conversion import reader
-from dealsite.data.entities.work import BULK_CHANGE as BULK_CHANGE
-from dealsite.data.entities.work import BULK_UNDO as BULK_UNDO
-from dealsite.data.entities.work import CHECK_IMPORT as CHECK_IMPORT
-from dealsite.data.entities.work import ERROR_CHARACTERS, JOB, PAUSABLE
-from dealsite.data.entities.work import RUN_IMPORT as RUN_IMPORT
+from dealsite.data.entities.entity import reader
+from dealsite.data.entities.work import (
+    BULK_CHANGE as BULK_CHANGE,
+    BULK_UNDO as BULK_UNDO,
+    CHECK_IMPORT as CHECK_IMPORT,
+    ERROR_CHARACTERS,
+    JOB,
+    PAUSABLE,
+    RUN_IMPORT as RUN_IMPORT,
+)
 from dealsite.data.jobs import site_switch
-from dealsite.data.jobs.payloads import plain
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Conflict, Invalid, NotFound
-from dealsite.data.table.ids import is_ulid, new_ulid, time_of
+from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Text
+from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
+
+VERSION = "version"
+Value = TypeVar("Value")
+Read = Callable[[Any], Any]
+
+
+class UnknownVersion(DataError):
+    """Another version of the site stored this, and it says something that this one does not know."""
+
+    def __init__(self, message: Text = gettext_lazy("Another version of the site stored this.")) -> None:
+        super().__init__(message)
+
+
+def stored_as(name: str, *, default: Any = MISSING) -> Any:
+    """Return a dataclass field that is stored under another name."""
+    return field(default=default, metadata={"stored": name})
+
+
+def payload_to_item(value: Any) -> Item:
+    """Return what is stored of a dataclass: its fields that are not None, and its version from 2 on."""
+    item = {
+        _stored_name(one): plain(inner)
+        for one in fields(value)
+        if (inner := getattr(value, one.name)) is not None
+    }
+    version = getattr(value, VERSION, 1)
+    return item if version == 1 else item | {VERSION: version}
+
+
+def payload_from_item(cls: type[Value], item: Mapping[str, Any]) -> Value:
+    """Return a dataclass of what is stored of it; UnknownVersion for another version, and for other fields."""
+    known = _reads(cast(Hashable, cls))
+    if item.get(VERSION, 1) != getattr(cls, VERSION, 1) or not item.keys() <= {*known, VERSION}:
+        raise UnknownVersion()
+    return cls(**{known[name][0]: known[name][1](value) for name, value in item.items() if name in known})
+
+
+def _stored_name(one: Field[Any]) -> str:
+    return str(one.metadata.get("stored", one.name))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as it is stored."""
+    match value:
+        case datetime():
+            return iso(value)
+        case date():
+            return value.isoformat()
+        case Mapping():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+    return payload_to_item(value) if is_dataclass(value) else value
+
+
+@cache
+def _reads(cls: Any) -> dict[str, tuple[str, Read]]:
+    """Return, by stored name, the name of each field and how its stored value is read."""
+    hints = get_type_hints(cls)
+    return {_stored_name(one): (one.name, _read_as(hints[one.name])) for one in fields(cls)}
+
+
+def _read_as(hint: Any) -> Read:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        (known,) = (one for one in inner if one is not type(None))
+        read = _read_as(known)
+        return lambda value: None if value is None else read(value)
+    if origin in (tuple, list):
+        each = _read_as(inner[0])
+        return lambda value: origin(each(one) for one in value)
+    if origin in (dict, Mapping):
+        of_name = _read_as(inner[1])
+        return lambda value: {name: of_name(one) for name, one in value.items()}
+    if is_dataclass(hint):
+        return lambda value: payload_from_item(hint, value)  # type: ignore[arg-type]
+    reads: dict[Any, Read] = {datetime: from_iso, date: date.fromisoformat, Decimal: Decimal}
+    return reads.get(hint, lambda value: value)
+
 
 LEASE = timedelta(seconds=60)
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
@@ -104,13 +202,7 @@ def caused_by(request: str) -> Iterator[None]:
 
 
 def job_write(
-    kind: str,
-    payload: object,
-    *,
-    job_id: str,
-    due: datetime,
-    card: Item | None = None,
-    state: str = "open",
+    kind: str, payload: object, *, job_id: str, due: datetime, card: Item | None = None, state: str = "open"
 ) -> Put:
     """Return the write that adds a job, for the transaction that causes it; `card` is what its lists show.
 
@@ -122,11 +214,7 @@ def job_write(
     item = {"id": job_id, "kind": kind, "payload": plain(payload), "state": state, "tries": 0, "card": card}
     rows = keys.job_rows(job_id, due if state == "open" else None)
     item |= {"request": _request.get() or None, "ttl": JOB.expiry(item)}
-    return Put(
-        key=keys.job(job_id),
-        item=JOB.item(item | rows),
-        when=(absent(),),
-    )
+    return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
 
 
 def cancel_write(kind: str, job_id: str) -> Update:

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.entity import reader
 from dealsite.data.entities.operations import (
     CLOSED_FOR_MAINTENANCE,
     COPY,
@@ -24,9 +24,9 @@ from dealsite.data.entities.operations import (
 )
 from dealsite.data.entities.work import SITE
 from dealsite.data.table import meters
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import iso
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put
 
 T = TypeVar("T")

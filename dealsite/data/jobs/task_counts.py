@@ -4,11 +4,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from dealsite.data import keys, table
-from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.entity import reader
 from dealsite.data.entities.operations import TASK_COUNTS
 from dealsite.data.jobs.site_switch import Known
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import iso
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put
 
 MOST = 100  # what is more is not counted: the menu says "99+"

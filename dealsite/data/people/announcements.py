@@ -2,32 +2,257 @@
 
 An announcement is a job of the kind `send_message`, carried out by `fan_out`. Its id is the id of each of its
 messages, minted for the time at which they go out. One that is written with its deal has the deal's own id.
+
+Carrying out an announcement: one message to each of its recipients, however often a worker is killed.
+
+The recipients are read in four segments side by side: all users by a parallel scan of UserIndex, watchers by
+ranges of their names, those of a brand and of a category merged as they come. After each batch of up to 100 a
+segment notes where it is. A batch may be sent twice, by the next worker after a crash or by two at once: a
+message that is there is left as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from threading import Event, Lock
 from typing import Any, NamedTuple
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands
+from dealsite.data.catalogue import brands, deals
 from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit
-from dealsite.data.entities.people import HEADLINE_CHARACTERS, HOT_DEAL, NEW_DEAL, TEXT_CHARACTERS
+from dealsite.data.entities.people import HEADLINE_CHARACTERS, HOT_DEAL, NEW_DEAL, TEXT_CHARACTERS, is_muted
 from dealsite.data.entities.work import SEND_MESSAGE
-from dealsite.data.jobs.jobs import job_write
-from dealsite.data.jobs.payloads import from_item, stored_as, to_item
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import job_write, payload_from_item, payload_to_item, stored_as
+from dealsite.data.people import messages
 from dealsite.data.people.users import count as count_users
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import newest_first
-from dealsite.data.table.writes import Check, Put, absent, exists
+from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals, exists
+
+WATCHER_PARTS = ("0", "d", "k", "r")  # where the segments of watchers begin
+SEGMENTS = len(WATCHER_PARTS)
+PAGE = 1000  # recipients read at once
+BATCH = 100  # recipients between two checkpoints
+FRESH_SECONDS = 5.0  # a page that was read longer ago is read again: of its users, some may be gone
+PROGRESS_SECONDS = 1.0  # between two notes of progress, which renew the lease
+THREADS = SEGMENTS
+
+monotonic: Callable[[], float] = time.monotonic  # replaced in tests
+
+
+@dataclass(slots=True)
+class Segment:
+    """How far a part of the recipients has come; `start` is the row to go on after."""
+
+    name: str
+    start: Item = field(default_factory=dict)
+    sent: int = 0
+    skipped: int = 0
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A user, whether they want no such message, and the row to go on after them."""
+
+    username: str
+    muted: bool
+    row: Item
+
+
+@access_pattern(
+    "send an announcement", "2 batch gets + 1 query + 1 transaction + 4 scans + 2 batch inserts + 6 updates"
+)
+def send_message(job: jobs.Job, now: datetime) -> None:
+    """Carry out a job of this kind, from wherever it has come to.
+
+    Raises jobs.Cancelled where the deal is gone or over, Conflict where another worker or an editor has taken
+    the job. 1 batch get of the deal, 1 query and 1 transaction to begin; then for each 1,000 recipients 1 scan
+    or query, for each 100 of them 4 requests and 1 update, and each second 1 update.
+    """
+    _FanOut(job, now).run()
+
+
+class _FanOut:
+    """One worker's turn at one announcement."""
+
+    def __init__(self, job: jobs.Job, now: datetime) -> None:
+        self.now, self.began = now, monotonic()
+        self.job = _as_of_now(job, now)
+        payload = payload_from_item(AnnouncementPayload, job.payload)
+        kept = self.job.checkpoint
+        words = payload_from_item(AnnouncementCheckpoint, kept) if kept else payload
+        self.audience = words.audience.audience()
+        self.reach = reach(self.audience)
+        self.message = {"kind": self.audience.kind, "headline": words.headline, "deal": payload.deal}
+        self.message["text"] = payload.text
+        self.segments = _claim(job)
+        self.before = payload_from_item(AnnouncementProgress, job.progress)
+        self.total = self.before.total or self.reach.users
+        self.stop, self.lock, self.noted_at = Event(), Lock(), self.began
+
+    def run(self) -> None:
+        """Work on all segments at once; the first error stops them all and is raised."""
+        self._note_progress()
+        open_segments = [segment for segment in self.segments if not segment.done]
+        with ThreadPoolExecutor(THREADS, "segment") as threads:
+            try:
+                running = [threads.submit(copy_context().run, self._send, one) for one in open_segments]
+                wait(running)
+            finally:
+                self.stop.set()
+        failed = [error for one in running if (error := one.exception()) is not None]
+        if failed:
+            raise failed[0]
+        self._note_progress()
+
+    def _send(self, segment: Segment) -> None:
+        try:
+            while not segment.done:
+                read_at = monotonic()
+                page, ended = self._page(segment)
+                for first in range(0, len(page), BATCH):
+                    batch = page[first : first + BATCH]
+                    if self.stop.is_set() or monotonic() - read_at > FRESH_SECONDS:
+                        break
+                    last = ended and batch[-1] is page[-1]
+                    self._send_batch(segment, batch, done=last)
+                if ended and not page:
+                    self._send_batch(segment, [], done=True)
+                if self.stop.is_set():
+                    return
+        except BaseException:
+            self.stop.set()
+            raise
+
+    def _send_batch(self, segment: Segment, batch: list[Recipient], *, done: bool) -> None:
+        wanted = [one.username for one in batch if not one.muted]
+        messages.deliver(messages.message_item(name, self.job.id, **self.message) for name in wanted)
+        table.tell("messages", len(wanted))
+        start = batch[-1].row if batch else segment.start
+        sent, skipped = segment.sent + len(wanted), segment.skipped + len(batch) - len(wanted)
+        table.write(
+            Update(
+                key=keys.job_segment(self.job.id, segment.name),
+                set={"start": start, "sent": sent, "skipped": skipped, "done": done},
+                when=(equals("taken_by", self.job.taken_by),),
+            )
+        )
+        segment.start, segment.sent, segment.skipped, segment.done = start, sent, skipped, done
+        with self.lock:
+            if monotonic() - self.noted_at >= PROGRESS_SECONDS:
+                self._note_progress()
+
+    def _note_progress(self) -> None:
+        seconds = monotonic() - self.began
+        progress = AnnouncementProgress(
+            self.total,
+            sum(one.sent for one in self.segments),
+            sum(one.skipped for one in self.segments),
+            self.before.milliseconds + round(seconds * 1000),
+        )
+        got_on = progress.sent + progress.skipped > self.before.sent + self.before.skipped
+        now = self.now + timedelta(seconds=seconds)
+        jobs.save_progress(self.job, payload_to_item(progress), now=now, got_on=got_on)
+        self.noted_at = monotonic()
+
+    def _page(self, segment: Segment) -> tuple[list[Recipient], bool]:
+        """Return the next recipients of a segment, and whether they are its last ones."""
+        number = int(segment.name)
+        return _users(segment, number) if self.audience.everyone else self._watchers(segment, number)
+
+    def _watchers(self, segment: Segment, number: int) -> tuple[list[Recipient], bool]:
+        """Merge the watchers of brand and category, as far as all have been read; consistent."""
+        low, high = watchers_between(number, segment.start.get("username", ""))
+        muted: dict[str, bool] = {}
+        horizon = None
+        watches = [keys.brand_watch.partition(slug) for slug in self.reach.brands]
+        if self.audience.category:
+            watches.append(keys.category_watch.partition(self.audience.category))
+        for partition in watches:
+            rows = table.query_page(partition, low=low, high=high, limit=PAGE, consistent=True)
+            for row in rows.items:
+                muted[row["SK"]] = muted.get(row["SK"], True) and bool(row.get("muted"))
+            if rows.start is not None:
+                last = rows.items[-1]["SK"] if rows.items else low
+                horizon = last if horizon is None else min(horizon, last)
+        names = sorted(name for name in muted if horizon is None or name <= horizon)
+        usernames = [name.removeprefix("USER#") for name in names]
+        found = [Recipient(one, muted[f"USER#{one}"], {"username": one}) for one in usernames]
+        return found, horizon is None
+
+
+def _users(segment: Segment, number: int) -> tuple[list[Recipient], bool]:
+    part, start = (number, SEGMENTS), segment.start or None
+    rows = table.scan_page(index=keys.USER_INDEX, limit=PAGE, start=start, segment=part)
+    found = []
+    for row in rows.items:
+        key = {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)}
+        found.append(Recipient(row["PK"].partition("#")[2], is_muted(row), key))
+    return found, rows.start is None
+
+
+def watchers_between(number: int, after: str) -> tuple[str, str]:
+    """Return the lowest and highest sort key of one segment of a watch partition, after a user name.
+
+    `!` sorts before every character that a user name can go on with.
+    """
+    user = keys.brand_watch.between()[0]
+    start = WATCHER_PARTS[number]
+    last = number + 1 == SEGMENTS
+    end = keys.TOP if last else chr(ord(WATCHER_PARTS[number + 1]) - 1) + keys.TOP
+    return f"{user}{after}!" if after else f"{user}{start}", f"{user}{end}"
+
+
+def _as_of_now(job: jobs.Job, now: datetime) -> jobs.Job:
+    """Check that the deal is there to be seen; and once, at the first turn, keep what it says for all turns."""
+    payload = payload_from_item(AnnouncementPayload, job.payload)
+    try:
+        deal = deals.get_visible(payload.deal, now=now)
+    except NotFound:
+        raise jobs.Cancelled(gettext_noop("The deal was deleted, or moved to another time.")) from None
+    if deal.card.state(now) == "expired":
+        raise jobs.Cancelled(gettext_noop("The deal has expired."))
+    if job.checkpoint or not payload.follows_deal:
+        return job
+    audience = Audience(deal.content.brand, deal.content.category)
+    words = AnnouncementCheckpoint(deal.content.title, audience.stored())
+    return jobs.save_checkpoint(job, payload_to_item(words), now=now)
+
+
+def _claim(job: jobs.Job) -> list[Segment]:
+    """Return the segments as they were left, and make them ours: whoever had them cannot note anything any more."""
+    low, high = keys.job_segment.between()
+    rows = table.query(keys.job(job.id)[0], low=low, high=high, consistent=True)
+    left = {row["name"]: row for row in rows}
+    segments = [_segment(str(number), left.get(str(number), {})) for number in range(SEGMENTS)]
+    ours = Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=Conflict())
+    writes: list[Write] = [ours]
+    for segment in segments:
+        named = {"type": "JobSegment", "job": job.id, "name": segment.name, "taken_by": job.taken_by}
+        writes.append(Update(key=keys.job_segment(job.id, segment.name), set=named))
+    table.transact(writes)
+    return segments
+
+
+def _segment(name: str, row: Item) -> Segment:
+    return Segment(
+        name, row.get("start", {}), row.get("sent", 0), row.get("skipped", 0), bool(row.get("done"))
+    )
+
 
 PAGE_SIZE = 25
 
@@ -219,7 +444,7 @@ def _payload(deal_id: str, *, headline: str, text: str, audience: Audience, by: 
 
 
 def _announcement(payload: AnnouncementPayload, job_id: str, due: datetime, state: str = "open") -> Put:
-    item = to_item(payload)
+    item = payload_to_item(payload)
     card = {name: item[name] for name in ("deal", "headline", "audience")}
     put = job_write(SEND_MESSAGE, item, job_id=job_id, due=due, card=card, state=state)
     return Put(key=put.key, item=put.item, when=(absent(),), otherwise=SendState())
@@ -227,7 +452,7 @@ def _announcement(payload: AnnouncementPayload, job_id: str, due: datetime, stat
 
 def _announcement_of(row: dict[str, Any]) -> Announcement:
     card = row["card"]
-    audience = from_item(StoredAudience, card["audience"]).audience()
+    audience = payload_from_item(StoredAudience, card["audience"]).audience()
     return Announcement(
         row["SK"].removeprefix("JOB#"), card["state"], card["headline"], card["deal"], audience
     )

@@ -17,7 +17,7 @@ from dealsite.data.names import email_as_typed
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.users import User
-from dealsite.data.table.access_patterns import access_pattern
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Condition, Update, Write, equals, exists, missing
 
 

@@ -7,14 +7,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dealsite.data import table
-from dealsite.data.entities.work import CONFIRMATION as CONFIRMATION
-from dealsite.data.entities.work import EMAIL_CHANGED as EMAIL_CHANGED
-from dealsite.data.entities.work import NOTICE as NOTICE
-from dealsite.data.entities.work import ORDER_NOTICE as ORDER_NOTICE
-from dealsite.data.entities.work import PASSWORD_RESET as PASSWORD_RESET
+from dealsite.data.entities.work import (
+    CONFIRMATION as CONFIRMATION,
+    EMAIL_CHANGED as EMAIL_CHANGED,
+    NOTICE as NOTICE,
+    ORDER_NOTICE as ORDER_NOTICE,
+    PASSWORD_RESET as PASSWORD_RESET,
+)
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.ids import hash_of, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Write
 
 if TYPE_CHECKING:

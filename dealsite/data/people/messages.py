@@ -11,13 +11,13 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.entity import reader
 from dealsite.data.entities.people import MESSAGE, MESSAGE_CARD
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import newest_first
 from dealsite.data.table.writes import Delete, Update, exists
 

@@ -17,10 +17,10 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import At
 from dealsite.data.entities.personal import is_about, mentions, own_part
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item, Key
 from dealsite.data.table.ids import folded, iso
 from dealsite.data.table.key_templates import Part, Template
+from dealsite.data.table.meters import access_pattern
 
 AT_ONCE = 100
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.entity import reader
 from dealsite.data.entities.people import EMAIL_GUARD, PROFILE, profile_rows
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import iso
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import (
     Condition,
     Delete,

@@ -7,14 +7,14 @@ from datetime import date, datetime, timedelta
 
 from dealsite.data import keys, table
 from dealsite.data.editing.audit import between
-from dealsite.data.entities.conversion import reader, writer
+from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.work import SECURITY_CARD, SECURITY_EVENT
 from dealsite.data.names import normalise_username
 from dealsite.data.table import meters
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso, new_ulid
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Update, absent
 
 PAGE_SIZE = 50

@@ -3,6 +3,18 @@
 The browser keeps a user name and a random key, the table only the key's hash. A session is bound to
 the password and the second factor it was started with by an HMAC under that key: when one of them
 changes, every other session is void at that moment, whatever becomes of its item.
+
+The devices on which a user has signed in: the newest few, each bound to their password and second factor.
+
+The browser keeps a random number, the sign-in item what `sessions.password_mark` makes of it: another password or
+factor ends all of them, and a new device the oldest.
+
+What an admin does to an account that is misused: ends its sessions, suspends it, and lifts that again; what it left.
+
+A suspended user is signed in nowhere and cannot sign in, by no password, code, passkey or reset link. There is always
+an admin who is not suspended: the one who did it is read in the same transaction.
+
+Changing a password: in the same transaction every other session of the user ends.
 """
 
 import hmac
@@ -16,16 +28,71 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import relations
+from dealsite.data.catalogue import featured_plans, relations
+from dealsite.data.catalogue.featured_plans import FeaturedPlan
 from dealsite.data.catalogue.relations import RelationState, Target
-from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.entities.people import LONGEST_SESSION, SESSION, USER_AGENT_CHARACTERS
-from dealsite.data.people import mails
+from dealsite.data.editing import audit
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.entities.people import LONGEST_SESSION, MOST_DEVICES, SESSION, USER_AGENT_CHARACTERS
+from dealsite.data.entities.work import PAUSABLE
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.people import mails, profiles, users
 from dealsite.data.people.users import User, as_user
-from dealsite.data.table.access_patterns import access_pattern
-from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import epoch_seconds, hash_of, iso
-from dealsite.data.table.writes import MAX_ACTIONS, Delete, Put, Update, Write, equals, exists
+from dealsite.data.table.errors import Conflict, Forbidden, NotFound
+from dealsite.data.table.ids import epoch_seconds, first_ulid_of, hash_of, iso
+from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.writes import (
+    MAX_ACTIONS,
+    Check,
+    Condition,
+    Delete,
+    Put,
+    Update,
+    Write,
+    contains,
+    equals,
+    exists,
+    missing,
+    present,
+)
+
+
+def is_known_device(user: User, number: str) -> bool:
+    """Tell whether a number is that of a device of a user, as they were read. No request."""
+    return password_mark(number, user) in user.devices
+
+
+@access_pattern("remember a device", "1 update")
+def remember_device(user: User, number: str) -> bool:
+    """Remember a device by its random number, and forget the oldest beyond MOST_DEVICES; False where that could not be.
+
+    1 update; 1 get + 1 update more for each other device that was faster.
+    """
+    current: User | None = user
+
+    def attempt() -> bool:
+        nonlocal current
+        known, current = current or users.get(user.username), None
+        if known.password != user.password or known.two_factor != user.two_factor:
+            return False
+        _write(known, number)
+        return True
+
+    try:
+        return table.retrying(attempt, on=Conflict, times=3, otherwise=Conflict)
+    except (NotFound, Conflict):
+        return False
+
+
+def _write(user: User, number: str) -> None:
+    mark = password_mark(number, user)
+    newest = [*(known for known in user.devices if known != mark), mark][-MOST_DEVICES:]
+    as_read: Condition = equals("devices", list(user.devices)) if user.devices else missing("devices")
+    change: dict[Any, Any] = {"devices": newest}
+    same = (equals("password", user.password), as_read)  # a deleted user has none
+    table.write(Update(key=keys.user(user.username), set=change, when=same, otherwise=Conflict()))
+
 
 UNUSED = timedelta(days=14)  # a session ends when it was not used for so long, at last after LONGEST_SESSION
 ROLE_UNUSED, ROLE_LONGEST = timedelta(hours=12), timedelta(days=7)  # the same for who has a role
@@ -199,3 +266,93 @@ _read_session, _store_session = reader(SESSION.shape, Session, "key_hash"), writ
 
 def _ends(created_at: datetime, seen_at: datetime) -> int:
     return epoch_seconds(min(created_at + LONGEST_SESSION, seen_at + UNUSED))
+
+
+MOST_JOBS = 1_000  # that are looked at
+
+
+@access_pattern("what somebody ordered and planned that is not over", "3 queries + 1 batch get")
+def open_work(username: str, *, now: datetime) -> tuple[list[Job], list[FeaturedPlan]]:
+    """Return the jobs of an editor that run or wait, their messages that rest, and their plans of featured lists.
+
+    Of jobs those among the first 1,000 that are due, and the last 1,000 messages that are planned.
+    """
+    _, due = keys.open_jobs.until(now + jobs.LEASE)  # when those that run just now are due again
+    rows = table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=MOST_JOBS)
+    low = keys.announcements.position(first_ulid_of(now))
+    planned = table.query(
+        keys.announcements.partition(), index=keys.GSI2, low=low, newest_first=True, limit=MOST_JOBS
+    )
+    ids = {row["SK"].removeprefix("JOB#") for row in (*rows, *planned) if row["card"]["kind"] in PAUSABLE}
+    found = [job for job in jobs.get_many(sorted(ids)).values() if job.state in ("open", "paused")]
+    plans = [plan for plan in featured_plans.newest() if plan.is_open and plan.by == username]
+    return [job for job in found if job.payload.get("by") == username], plans
+
+
+@access_pattern("suspend an account", "1 query + 1 transaction")
+def suspend(user: User, *, reason: str, by: str, now: datetime) -> None:
+    """Suspend a user, by an admin who is not suspended, else Forbidden; Conflict if they are suspended already."""
+    update = Update(
+        key=keys.user(user.username),
+        set={"suspended_at": iso(now)},
+        when=(*profiles.is_there(), missing("suspended_at")),
+        otherwise=Conflict(gettext_lazy("This account is suspended already.")),
+    )
+    admin = Check(
+        key=keys.user(by),
+        when=(contains("roles", "admin"), missing("suspended_at")),
+        otherwise=Forbidden(gettext_lazy("Only an admin who is not suspended can do this.")),
+    )
+    words = "suspended the account"
+    entry = audit.entry_write(by=by, kind="user", subject=user.username, what=words, note=reason, now=now)
+    transact_and_end(user, [update, admin, entry], key="")
+
+
+@access_pattern("lift a suspension", "1 transaction")
+def lift_suspension(username: str, *, by: str, now: datetime) -> None:
+    """Let a user sign in again; Conflict if they are not suspended."""
+    update = Update(
+        key=keys.user(username),
+        remove=("suspended_at",),
+        when=(*profiles.is_there(), present("suspended_at")),
+        otherwise=Conflict(gettext_lazy("This account is not suspended.")),
+    )
+    words = "lifted the suspension"
+    table.transact([update, audit.entry_write(by=by, kind="user", subject=username, what=words, now=now)])
+
+
+@access_pattern("end all sessions of a user", "2 queries + 1 transaction + 6 deletes")
+def end_sessions(username: str, *, by: str, now: datetime) -> None:
+    """End all sessions of a user, for an admin. 1 delete more for each that a transaction cannot hold."""
+    words = "ended all sessions"
+    entry = audit.entry_write(by=by, kind="user", subject=username, what=words, now=now)
+    table.transact([entry, *islice(endings(username), MAX_ACTIONS - 1)])
+    end_all(username)
+
+
+@access_pattern("change a password", "1 query + 1 transaction")
+def change_password(user: User, *, password: str, key: str = "", now: datetime) -> None:
+    """Give a user a new password's hash, if theirs is still the one they were read with.
+
+    The session of `key`, if there is one, goes on; all others end. Conflict if the password was changed meanwhile, or
+    the account suspended: of two uses of one reset link, one wins.
+    """
+    update = Update(
+        key=keys.user(user.username),
+        set={"password": password},
+        when=(equals("password", user.password), missing("suspended_at")),
+        otherwise=Conflict(gettext_lazy("The password was changed meanwhile.")),
+    )
+    writes = [update, mails.notice("password_changed", user, now=now)]
+    transact_and_end(replace(user, password=password), writes, key=key)
+
+
+@access_pattern("store a password hashed at today's cost", "1 update")
+def upgrade_password(user: User, *, password: str) -> None:
+    """Store the same password hashed at today's cost; it ends the user's sessions.
+
+    Harmless when it was changed meanwhile, or when the answer to the first of two attempts was lost.
+    """
+    key, as_read = keys.user(user.username), (equals("password", user.password),)
+    with suppress(Conflict):
+        table.write(Update(key=key, set={"password": password}, when=as_read))

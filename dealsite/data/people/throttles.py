@@ -10,13 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from dealsite.data import keys, table
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.errors import Conflict, TooManyRequests
 from dealsite.data.table.ids import epoch_seconds
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Update, at_least, below, either, missing
 
 

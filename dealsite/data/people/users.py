@@ -9,21 +9,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.conversion import reader
+from dealsite.data.entities.entity import reader
 from dealsite.data.entities.people import ROLES, USER, is_muted
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import email_as_typed, normalise_email, normalise_username
 from dealsite.data.people import mails, profiles
 from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
-from dealsite.data.table.access_patterns import access_pattern
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
 from dealsite.data.table.ids import folded, is_ulid, iso
+from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, contains, lacks
 
 MUTED_CURSOR = "-"  # no user name starts with it

@@ -2,24 +2,31 @@
 
 No call hangs: 1 s for the whole of an attempt, or what a page has left; two attempts. Conflicts and throttling are
 retried with jitter. What fails comes out as one of `errors`.
+
+What operators read in the log of a table that cannot be used: in the engine's own words, and not once a request.
+
+Writes that are sent again because the first answer was lost: whether they may be, and what came of them.
+
+A repeat is carried out anew by an engine that was started again meanwhile. A write whose conditions no longer hold once
+it was carried out is safe from that; the repeat then fails, and what is stored tells whose doing it was.
 """
 
+import logging
 import math
 import os
 import random
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
-from . import reports
-from .answers import NoAnswer
 from .configuration import configuration, name
 from .connection import NOT_SENT, STREAMS, TABLES, UNANSWERED, Connection
-from .convert import key_attributes
+from .convert import Item, NoAnswer, from_attributes, key_attributes, to_attributes
 from .errors import (
     OUR_MISTAKES,
     Busy,
@@ -30,12 +37,115 @@ from .errors import (
     NotFound,
     OutcomeUnknown,
     Refused,
+    Sentence as _,
     Unavailable,
     UnknownOperation,
     VersionConflict,
 )
-from .errors import Sentence as _
 from .meters import check_deadline, note, seconds_left, tell, timed
+from .writes import Check, Condition, Delete, Path, Put, Update, Write, absent, equals, exists, missing
+
+logger = logging.getLogger(__name__)
+AGAIN_SECONDS = 60.0
+LONGEST = 300
+# An answer to a wrong signature repeats what was signed, the session's token included.
+SECRETS = re.compile(r"(?i)((?:AKIA|ASIA)[A-Z0-9]{8,}|(?:credential|signature|token)\s*[=:]\s*\S+)")
+
+_said: dict[str, float] = {}
+_saying, _lock = threading.Lock(), threading.Lock()  # of what was said, of the connection
+
+
+def report_misconfigured(code: str, message: str, *, now: float) -> str:
+    """Say loudly, at most once a minute for each code, that the table is the wrong place or refuses its key.
+
+    Returns what it says: the first line of the message, without what could be a credential.
+    """
+    first_line = SECRETS.sub("...", message.partition("\n")[0])[:LONGEST]
+    with _saying:
+        is_due = code not in _said or now - _said[code] >= AGAIN_SECONDS
+        if is_due:
+            _said[code] = now
+    if is_due:
+        logger.error("event='table_misconfigured' code=%r message=%r", code, first_line)
+    return f"{code}: {first_line}"
+
+
+UNKNOWN = object()
+
+
+def repeat_counts(action: Write) -> bool:
+    """Whether a write adds to numbers, so that it must not be carried out twice."""
+    return isinstance(action, Update) and not all(
+        isinstance(added, set | frozenset) for added in action.add.values()
+    )
+
+
+def is_guarded(action: Write) -> bool:
+    """Whether a write's own condition fails once it was carried out."""
+    match action:
+        case Put():
+            return absent() in action.when
+        case Delete():
+            return exists() in action.when
+        case Update():
+            changed = {**action.set, **{path: UNKNOWN for path, added in action.add.items() if added}}
+            return any(
+                _excludes(condition, path, value)
+                for condition in action.when
+                for path, value in changed.items()
+            )
+    return False
+
+
+def _excludes(condition: Condition, path: Path, value: Any) -> bool:
+    """Whether a condition fails once a path has a value."""
+    if len(condition.values) != 1:
+        return condition == missing(path)
+    return condition == equals(path, condition.values[0]) and value != condition.values[0]
+
+
+def is_write_done(action: Write, item: Item | None) -> bool | None:
+    """Whether what is stored is what a write says; None where it cannot tell whose it is."""
+    match action:
+        case Put():
+            key = {"PK": action.key[0], "SK": action.key[1]}
+            return item == from_attributes(to_attributes(action.item | key))
+        case Delete():
+            return item is None
+        case Update() if action.set or action.remove:
+            if item is None:
+                return False
+            return all(_at(item, path) == _stored(value) for path, value in action.set.items()) and all(
+                _at(item, path) is None for path in action.remove
+            )
+    return None
+
+
+def were_writes_done(actions: Sequence[Write], found: dict[Any, Item]) -> bool | None:
+    """Whether a transaction was carried out, as far as its items tell; None where none of them can."""
+    told = [
+        is_write_done(action, found.get(action.key)) for action in actions if not isinstance(action, Check)
+    ]
+    if False in told:
+        return False
+    return True if True in told and not any(action.once for action in actions) else None
+
+
+def _stored(value: Any) -> Any:
+    """Return what is read back of a value."""
+    return from_attributes(to_attributes({"": value})).get("")
+
+
+def _at(item: Item, path: Path) -> Any:
+    """Return what an item has at a path; None where there is nothing."""
+    value: Any = item
+    for step in (path,) if isinstance(path, str) else path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
 
 READ_TIMEOUT = 1.0  # seconds for an attempt: connecting, sending, and the whole answer
 PATIENT_READ_TIMEOUT = 5.0  # seconds; what is written in batches must end within the lease of its job
@@ -50,7 +160,6 @@ RESTART_PAUSE = 0.1  # seconds; a supervised engine is back by then
 Result = TypeVar("Result")
 
 _connection: Connection | None = None
-_lock = threading.Lock()
 
 
 def connect() -> Connection:
@@ -65,7 +174,7 @@ def connect() -> Connection:
                 try:
                     kept = _connection = Connection(lambda: READ_TIMEOUT, _is_back)
                 except BotoCoreError as error:  # half a key, or a profile that is not there
-                    said = reports.misconfigured(type(error).__name__, f"{error}", now=time.monotonic())
+                    said = report_misconfigured(type(error).__name__, f"{error}", now=time.monotonic())
                     raise Misconfigured(reason=said) from error
     return kept
 
@@ -287,4 +396,4 @@ def as_error(refused: Refused) -> DataError:
     message = (
         refused.message if refused.code not in MISSING else f"{refused.message} {configuration().missing}"
     )
-    return Misconfigured(reason=reports.misconfigured(refused.code, message, now=time.monotonic()))
+    return Misconfigured(reason=report_misconfigured(refused.code, message, now=time.monotonic()))

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from . import client, repeats
+from . import client
 from .client import as_error
 from .configuration import KEYS, configuration, name
 from .convert import Item, Key, key_attributes, to_attribute, to_attributes
@@ -38,11 +38,7 @@ def _current(items: list[Item]) -> list[Item]:
 def get(key: Key, *, consistent: bool = True, as_stored: bool = False) -> Item | None:
     """Return an item, or None. 1 request. `as_stored`: in the shape in which it was written, here as elsewhere."""
     configured = configuration()
-    request = {
-        "TableName": configured.table_name,
-        "Key": key_attributes(key),
-        "ConsistentRead": consistent,
-    }
+    request = {"TableName": configured.table_name, "Key": key_attributes(key), "ConsistentRead": consistent}
     item = client.send("GetItem", request).get("Item")
     return item if item is None or as_stored else configured.schemas.current(item)
 
@@ -201,7 +197,7 @@ def write(action: Write) -> None:
     action = configured.schemas.noted(action)
     kind, request = configured.schemas.request(action)
     request["TableName"] = configured.table_name
-    may_repeat = repeats.is_guarded(action) or not repeats.counts(action)
+    may_repeat = client.is_guarded(action) or not client.repeat_counts(action)
     send = client.send if may_repeat else functools.partial(client.send, may_repeat=False)
     try:
         send(f"{kind}Item", request)
@@ -250,7 +246,7 @@ def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
     """
     if not refused.is_repeat:
         return False
-    were_done = repeats.were_done(actions, batch_get([action.key for action in actions]))
+    were_done = client.were_writes_done(actions, batch_get([action.key for action in actions]))
     if were_done is None:
         raise OutcomeUnknown(reason="answer lost: nothing tells if this was carried out") from refused
     return were_done

@@ -6,9 +6,9 @@ from django.utils import timezone
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from dealsite.ask import answers, ready, runs
-from dealsite.ask.answers import Answer
+from dealsite.ask import runs
 from dealsite.ask.lake import open_lake
+from dealsite.ask.runs import Answer
 from dealsite.data.table.ids import new_ulid
 from dealsite.home import COMMAND
 from dealsite.lake.entities import ADMIN
@@ -24,7 +24,7 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("sql", nargs="?", help="the SELECT, or - to read it from standard input")
-        names = ", ".join(ready.questions())
+        names = ", ".join(runs.ready_questions())
         parser.add_argument("--ready", metavar="NAME", help=f"a ready question: {names}")
         parser.add_argument("--csv", action="store_true", help="write the answer as CSV")
         parser.add_argument("--rows", type=int, default=100_000, help="at most so many rows (100,000)")
@@ -33,7 +33,7 @@ class Command(SiteCommand):
     def work(self, sql: str, ready: str, csv: bool, rows: int, seconds: int) -> None:
         answer = self._ask(self._sql(sql, ready), rows, seconds)
         if csv:
-            for line in answers.as_csv(answer):
+            for line in runs.as_csv(answer):
                 self.stdout.write(line, ending="")
             return
         table = Table()
@@ -52,7 +52,7 @@ class Command(SiteCommand):
 
     def _sql(self, sql: str, name: str) -> str:
         if name:
-            found = ready.questions().get(name)
+            found = runs.ready_questions().get(name)
             if found is None:
                 raise CommandError(f"There is no ready question {name!r}.")
             return found.sql

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from dealsite.backups import folder
+from dealsite.backups import archive
 from dealsite.backups.archive import ArchiveError
 from dealsite.backups.backing_up import back_up
 from dealsite.data.jobs.command_runs import BACKUP
@@ -41,10 +41,10 @@ class Command(SiteCommand):
 
     def work(self, file: Path | None, keep: int) -> str:
         now = timezone.now()
-        path = file or folder.new(now)
+        path = file or archive.new_archive(now)
         contents = back_up(path, now=now)
         if keep > 0:
-            folder.remove_all_but(keep)
+            archive.remove_all_archives_but(keep)
         if contents.missing:
             self.stderr.write(
                 f"{len(contents.missing):,} pictures that items name are missing on the site: "

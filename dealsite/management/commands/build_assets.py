@@ -1,7 +1,7 @@
 from django.conf import settings
 from django.core.management import call_command
 
-from dealsite.install import assets
+from dealsite.install import packages
 from dealsite.management.command import SiteCommand
 from dealsite.text import translations
 
@@ -11,15 +11,15 @@ class Command(SiteCommand):
         "Builds the CSS, the icon sprite and the translations into build/, and collects all that pages load."
     )
     requires_system_checks: list[str] = []
-    failures = (assets.AssetError,)
+    failures = (packages.AssetError,)
 
     def work(self) -> str:
-        assets.copy_installed()
-        assets.build_sprite()
-        assets.build_css()
+        packages.copy_installed()
+        packages.build_sprite()
+        packages.build_css()
         translations.compile_all(settings.LOCALE_PATHS[0])
         # settings.py lists the folder only where it is there, and this command may just have made it.
-        if assets.ASSETS not in settings.STATICFILES_DIRS:
-            settings.STATICFILES_DIRS.append(assets.ASSETS)
+        if packages.ASSETS not in settings.STATICFILES_DIRS:
+            settings.STATICFILES_DIRS.append(packages.ASSETS)
         call_command("collectstatic", interactive=False, verbosity=0)
         return "Built the CSS, the icons and the translations."

@@ -7,10 +7,8 @@ from django.utils import timezone
 
 from dealsite.accounts import second_factor
 from dealsite.data import table
-from dealsite.data.integrity import checks
-from dealsite.data.integrity import sample as sampling
-from dealsite.data.integrity.pace import STEP, Pace
-from dealsite.data.integrity.problem import Problem
+from dealsite.data.integrity import checks, checks as sampling
+from dealsite.data.integrity.problem import STEP, Pace, Problem
 from dealsite.data.jobs.command_runs import CHECK_TABLE, CheckResult
 from dealsite.management.command import BadArguments, Progress, SiteCommand
 from dealsite.web.log_lines import printable
@@ -81,7 +79,7 @@ class Command(SiteCommand):
             return *found, None
         most = known * float(asked["share"]) / 100 if asked["share"] else float("inf")
         seconds = float(asked["seconds"] or "inf")
-        taken = sampling.check(
+        taken = sampling.check_sample(
             sampling.last_position(now=timezone.now()),
             is_enough=lambda items: items >= most or pace.seconds >= seconds,
             seen=pace,

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from dealsite.data.catalogue import activity
-from dealsite.data.commerce.payment import day_closing
+from dealsite.data.commerce import charging
 from dealsite.data.jobs.command_runs import CLOSE_DAY
 from dealsite.data.table.errors import DataError
 from dealsite.management.command import BadArguments, Progress, SiteCommand
@@ -45,20 +45,18 @@ class Command(SiteCommand):
 
         try:
             with (
-                Progress(f"Closing {last}, part", day_closing.SHARDS, self.stderr) as progress,
+                Progress(f"Closing {last}, part", charging.SHARDS, self.stderr) as progress,
                 ThreadPoolExecutor(THREADS, "close") as threads,
             ):
-                shards = range(day_closing.SHARDS)
-                for _ in threads.map(
-                    lambda shard: day_closing.close_shard(last, shard, advance=count), shards
-                ):
+                shards = range(charging.SHARDS)
+                for _ in threads.map(lambda shard: charging.close_shard(last, shard, advance=count), shards):
                     progress.advance()
                 activity.close_day(last)
         except DataError as error:
             said = f"{error} {moved:,} payments were moved; run this again to go on."
             raise CommandError(said) from None
         self.rate = moved / max((datetime.now(UTC) - began).total_seconds(), 0.001)
-        return day_closing.in_words(moved)
+        return charging.closing_in_words(moved)
 
     def tell(self, said: str) -> None:
         super().tell(f"{said} {self.rate:,.0f} a second.")

@@ -1,8 +1,8 @@
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from dealsite.data.table import sockets
-from dealsite.engine import port
+from dealsite.data.table import connection
+from dealsite.engine import server
 from dealsite.management.command import SiteCommand
 
 WARNING = (
@@ -19,13 +19,13 @@ class Command(SiteCommand):
 
     def work(self) -> None:
         url = settings.DYNAMODB_ENDPOINT_URL
-        if not sockets.on_this_machine(url):
+        if not connection.on_this_machine(url):
             raise CommandError("The table is in no engine on this machine; reach it as the site does.")
         try:
-            sockets.connect(url, 2).close()
+            connection.connect(url, 2).close()
         except OSError as error:
             raise CommandError(f"There is no engine at {url} ({error}). Start the site first.") from error
-        port.serve(url, self._tell)
+        server.serve_port(url, self._tell)
 
     def _tell(self, opened: str) -> None:
         self.say(f"DYNAMODB_ENDPOINT_URL={opened}")

@@ -3,7 +3,7 @@ from django.core.management.base import CommandError, CommandParser
 from dealsite.data import SCHEMAS
 from dealsite.data.integrity import migrations
 from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
-from dealsite.data.integrity.pace import Pace
+from dealsite.data.integrity.problem import Pace
 from dealsite.data.table import schema
 from dealsite.data.table.errors import VersionConflict
 from dealsite.management.command import Progress, SiteCommand

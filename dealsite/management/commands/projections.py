@@ -1,8 +1,8 @@
 from datetime import UTC, datetime
 
 from dealsite.management.command import SiteCommand
-from dealsite.stream import skipped
-from dealsite.stream.status import lag, status
+from dealsite.stream import consumer_status
+from dealsite.stream.consumer_status import lag, status
 from dealsite.worker.loop import PROJECTIONS
 
 
@@ -25,7 +25,7 @@ class Command(SiteCommand):
             self.stdout.write(
                 f"{name}: {known.state}, {lags}, as its worker said {ago:.0f} seconds ago.{reason}"
             )
-            for record in skipped.listed(folder):
+            for record in consumer_status.skipped_records(folder):
                 self.stdout.write(
                     f"  skipped {' '.join(record.key)} at {record.at:%Y-%m-%d %H:%M:%S}Z: {record.reason}"
                 )

@@ -5,8 +5,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from storages.backends.s3 import S3Storage
 
-from dealsite import setting_kinds
 from dealsite.management.command import SiteCommand
+from dealsite.variables import bucket_place
 from dealsite.web import builds
 
 
@@ -19,7 +19,7 @@ class Command(SiteCommand):
 
     def work(self, place: str) -> str:
         try:
-            parts = urlsplit(setting_kinds.bucket_place(place))
+            parts = urlsplit(bucket_place(place))
         except ValueError as wanted:
             raise CommandError(f"The place should be {wanted}.") from None
         bucket = S3Storage(

@@ -4,8 +4,8 @@ from django.core.management.base import CommandParser
 
 from dealsite.management.command import SiteCommand
 from dealsite.stream import rebuilding
-from dealsite.stream.leases import LeaseLost
 from dealsite.stream.projection import Damaged
+from dealsite.stream.rebuilding import LeaseLost
 from dealsite.worker.loop import PROJECTIONS
 
 

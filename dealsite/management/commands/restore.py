@@ -4,8 +4,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite.backups import folder as backups
-from dealsite.backups import restoring
+from dealsite.backups import archive as backups, restoring
 from dealsite.backups.archive import ArchiveError
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import site_switch
@@ -47,7 +46,7 @@ class Command(SiteCommand):
     def work(self, archive: Path | None, folder: Path, table: bool, check: bool, resume: bool) -> str:
         now, problems = timezone.now(), list[Problem]()
         try:
-            if not (path := archive or (backups.newest() if check else None)):
+            if not (path := archive or (backups.newest_archive() if check else None)):
                 raise CommandError("Name the archive to restore.")
             with Progress("Restoring", 1, self.stderr) as progress:
 

@@ -6,11 +6,11 @@ from django.core.management.base import CommandError, CommandParser
 
 from dealsite import environment
 from dealsite.engine.programs import EngineError
-from dealsite.install.assets import AssetError
+from dealsite.install.packages import AssetError
 from dealsite.install.system import InstallError
 from dealsite.management.command import SiteCommand
 from dealsite.processes import launcher
-from dealsite.processes.data_folder import LaunchError
+from dealsite.processes.launcher import LaunchError
 
 
 class Command(SiteCommand):

@@ -8,15 +8,14 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from dealsite import environment
+from dealsite import environment, site_setup
 from dealsite.data.people import users
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.schema import Throughput
 from dealsite.engine.programs import EngineError
 from dealsite.management.command import SiteCommand
-from dealsite.processes import data_folder
-from dealsite.site_setup import buckets, surroundings, tables
-from dealsite.site_setup.finding import Finding
+from dealsite.processes import launcher
+from dealsite.site_setup import Finding
 
 Units = int | None
 
@@ -59,28 +58,28 @@ class Command(SiteCommand):
         if not yes:
             self._confirm()
         try:
-            data_folder.make_data_folder(self.say)
-            with data_folder.engine_at_hand(self.say) as engine:
-                made = tables.prepare(warm=warm, repair=repair)
+            launcher.make_data_folder(self.say)
+            with launcher.engine_at_hand(self.say) as engine:
+                made = site_setup.prepare(warm=warm, repair=repair)
                 if engine is not None:
                     environment.write_engine_env(settings.VAR, engine.url, settings.DEALSITE_TABLE)
                 said = "is made" if made else "was there"
-                found = [*tables.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
+                found = [*site_setup.problems(warm=warm, protected=not settings.DEALSITE_EMBEDDED)]
                 whole = "" if found else ", with all that every site has in it"
-                found.insert(0, Finding("table", f"{tables.place()} {said}{whole}."))
+                found.insert(0, Finding("table", f"{site_setup.place()} {said}{whole}."))
                 found += [*self._admin(admin, email, asks=not yes)]
-                found += [*surroundings.clock(timezone.now())]
-        except (DataError, EngineError, data_folder.LaunchError) as error:
+                found += [*site_setup.clock(timezone.now())]
+        except (DataError, EngineError, launcher.LaunchError) as error:
             reason = getattr(error, "reason", "")
             raise CommandError(f"{error} {reason}".strip()) from error
-        found += [*_settings(), *surroundings.mail(mail_to), *buckets.buckets(timezone.now())]
-        found += [*surroundings.proxy(), *surroundings.disk()]
+        found += [*_settings(), *site_setup.mail(mail_to), *site_setup.buckets(timezone.now())]
+        found += [*site_setup.proxy(), *site_setup.disk()]
         return self._told(found)
 
     def _confirm(self) -> None:
         if not sys.stdin.isatty():
             raise CommandError("Nobody is there to ask: say --yes to make what is missing.")
-        said = input(f"Make what is missing of the table {tables.place()}? [yes] ").strip()
+        said = input(f"Make what is missing of the table {site_setup.place()}? [yes] ").strip()
         if said not in ("", "y", "yes"):
             raise CommandError("Nothing was changed.")
 
@@ -89,7 +88,7 @@ class Command(SiteCommand):
         if not name and asks and users.lacks_admin():
             name = input("User name of the first admin (Enter for none now): ").strip()
         if not name:
-            yield from tables.no_admin()
+            yield from site_setup.no_admin()
             return
         if user := users.find(name):
             if "admin" in user.roles:
@@ -103,7 +102,7 @@ class Command(SiteCommand):
         try:
             call_command("create_user", name, email=email, role=["admin"], stdout=io.StringIO())
         except CommandError as error:
-            yield Finding("admin", f"{name} was not made: {error}", f"Try again: {tables.FIRST_ADMIN}")
+            yield Finding("admin", f"{name} was not made: {error}", f"Try again: {site_setup.FIRST_ADMIN}")
             return
         yield Finding("admin", f"{name} can sign in at {settings.DEALSITE_URL}/account/sign-in/.")
 

@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 from dealsite.engine.programs import EngineError
 from dealsite.management.command import SiteCommand
 from dealsite.processes import launcher
-from dealsite.processes.data_folder import LaunchError
+from dealsite.processes.launcher import LaunchError
 
 
 class Command(SiteCommand):

@@ -8,11 +8,10 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from dealsite.management.command import SiteCommand
-from dealsite.metrics import counting, page
 from dealsite.processes import heartbeat
-from dealsite.processes.children import tell_that_it_serves
-from dealsite.processes.shortage import use_few_arenas
-from dealsite.web import log_lines
+from dealsite.processes.heartbeat import use_few_arenas
+from dealsite.processes.launcher import tell_that_it_serves
+from dealsite.web import counting, log_lines, metrics
 from dealsite.worker import loop
 
 START_SECONDS = 10  # for its threads
@@ -53,7 +52,7 @@ class Command(SiteCommand):
         signal.alarm(START_SECONDS)
         try:
             if number := settings.DEALSITE_METRICS_PORT:
-                loop.Part("metrics-port", lambda: page.keep_port(stop, number)).start()
+                loop.Part("metrics-port", lambda: metrics.keep_port(stop, number)).start()
             if only_projections:
                 with loop.feeding(stop) as consumers:
                     signal.alarm(STOP_SECONDS if stop.is_set() else 0)

@@ -12,8 +12,7 @@ import pytest
 from django.test import Client
 
 from dealsite.accounts import limits
-from dealsite.ask import lake as ask_lake
-from dealsite.ask import numbers, runs
+from dealsite.ask import lake as ask_lake, numbers, runs
 from dealsite.ask.lake import lake_in
 from dealsite.data import table
 from dealsite.data.editing import audit, questions
@@ -38,9 +37,9 @@ def var(settings, tmp_path, lake_folder, monkeypatch):
     """A data folder of the test's own, and a lake that is there."""
     settings.VAR = tmp_path / "var"
     numbers.forget()
-    for module in ("cms.ask.ask", "cms.home.numbers"):
+    for module in ("cms.ask", "cms.numbers"):
         monkeypatch.setattr(f"{module}.open_lake", lambda roles: lake_in(lake_folder, roles))
-    monkeypatch.setattr("cms.ask.ask.PATIENCE", 20.0)
+    monkeypatch.setattr("cms.ask.PATIENCE", 20.0)
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def office(sign_in) -> Client:
 
 @pytest.fixture
 def no_lake(monkeypatch):
-    for module in ("cms.ask.ask", "cms.home.numbers"):
+    for module in ("cms.ask", "cms.numbers"):
         monkeypatch.setattr(f"{module}.open_lake", lambda roles: None)
 
 
@@ -166,7 +165,7 @@ def test_what_is_no_question_is_said_in_the_form(office, sql):
 
 
 def test_a_long_question_shows_how_far_it_is_and_can_be_cancelled(office, monkeypatch):
-    monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
+    monkeypatch.setattr("cms.ask.PATIENCE", 0.0)
     page = ask(office, FOREVER)
     address = page.request["PATH_INFO"]
     assert "Working on it" in page.content.decode()
@@ -181,7 +180,7 @@ def test_a_long_question_shows_how_far_it_is_and_can_be_cancelled(office, monkey
 
 
 def test_a_long_questions_answer_comes_as_a_part(office, monkeypatch):
-    monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
+    monkeypatch.setattr("cms.ask.PATIENCE", 0.0)
     page = ask(office, "SELECT 40 + 2 AS n")
     end = time.monotonic() + 20
     while "Working" in (html := office.get(page.request["PATH_INFO"], headers=HTMX).content.decode()):
@@ -458,7 +457,7 @@ def test_a_question_that_cannot_be_noted_is_not_asked(office, monkeypatch):
 
 
 def test_a_third_question_at_once_waits_and_is_not_noted(office, sign_in, monkeypatch):
-    monkeypatch.setattr("cms.ask.ask.PATIENCE", 0.0)
+    monkeypatch.setattr("cms.ask.PATIENCE", 0.0)
     addresses = [ask(office, FOREVER).request["PATH_INFO"] for _ in range(2)]
     response = office.post("/cms/ask/", {"sql": "SELECT 3 AS third"})
     assert (response.status_code, response["Retry-After"]) == (429, "5")

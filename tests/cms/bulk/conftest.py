@@ -9,17 +9,9 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import deal_changes, deals
 from dealsite.worker import loop
-from tests.builders import (
-    DAY,
-    HOUR,
-    NOW,
-    make_brand,
-    make_category,
-    make_deal,
-)
+from tests.builders import DAY, HOUR, NOW, make_brand, make_category, make_deal
 from tests.cms.conftest import inputs
 
 LIST, BULK = "/cms/deals/", "/cms/deals/bulk/"
@@ -68,7 +60,7 @@ def confirm(browser: Any, looked_at: Any, **data: Any) -> Any:
 def change(deal: deals.Deal, **fields: Any) -> None:
     """Change a deal as another editor does, a minute after the page was shown."""
     content = replace(deal.content, **fields)
-    editing.edit(deal, content, version=deal.version, brand=make_brand(), by="olga", now=NOW + MINUTE)
+    deal_changes.edit(deal, content, version=deal.version, brand=make_brand(), by="olga", now=NOW + MINUTE)
 
 
 def categories(made: list[deals.Deal]) -> list[str]:

@@ -12,11 +12,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data.catalogue import brands, deals
-from dealsite.data.catalogue.deal import deleting
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.catalogue import brands, deal_changes, deals
+from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
-from dealsite.data.entities.batches import REFUSED
+from dealsite.data.entities.work import REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
 from dealsite.worker import loop
@@ -372,7 +371,7 @@ def test_jobs_lead_to_its_page(editor, made):
 def test_those_left_alone_are_listed_and_can_be_fetched(editor, made):
     address = ordered(made)
     gone = made[1]
-    deleting.delete(gone, by="olga", now=NOW)
+    deal_changes.delete(gone, by="olga", now=NOW)
     work()
     page = text_of(editor.get(address))
     assert "Deal 1 It was deleted meanwhile." in page
@@ -390,7 +389,7 @@ def test_no_cell_of_the_report_is_a_formula(editor):
     make_category("toys-hobbies")
     deal = make_deal(title="=HYPERLINK(1)", now=NOW - DAY)
     address = ordered([deal])
-    deleting.delete(deal, by="olga", now=NOW)
+    deal_changes.delete(deal, by="olga", now=NOW)
     work()
     text = b"".join(editor.get(f"{address}report/").streaming_content).decode()
     assert "'=HYPERLINK(1)" in text
@@ -398,11 +397,11 @@ def test_no_cell_of_the_report_is_a_formula(editor):
 
 
 def test_a_long_report_is_read_in_parts_and_paged(editor, made, monkeypatch):
-    monkeypatch.setattr("cms.bulk.bulk.ROWS_AT_ONCE", 2)
-    monkeypatch.setattr("cms.bulk.bulk.SHOWN", 2)
+    monkeypatch.setattr("cms.bulk.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("cms.bulk.SHOWN", 2)
     address = ordered(made)
     for deal in made:
-        deleting.delete(deal, by="olga", now=NOW)
+        deal_changes.delete(deal, by="olga", now=NOW)
     work()
     html = editor.get(address).content.decode()
     after = re.search(r'href="\?after=([0-9A-Z]{26})"', html)
@@ -432,7 +431,7 @@ def test_a_change_is_undone_from_its_page(editor, other_editor, made):
 
 
 def test_a_change_of_many_is_undone_by_a_job(editor, made, monkeypatch):
-    monkeypatch.setattr("cms.bulk.bulk.AT_ONCE", 2)
+    monkeypatch.setattr("cms.bulk.AT_ONCE", 2)
     address = ordered(made)
     work()
     response = editor.post(f"{address}undo/", {"next": address}, follow=True)
@@ -465,4 +464,4 @@ def test_only_editors_change_many_deals(sign_in, made):
         assert office.get(address).status_code == 403
     for address in (reverse("cms_do", args=["expire"]), f"{BULK}{JOB}/undo/"):
         assert office.post(address).status_code == 403
-    assert bulk_progress.rows(JOB, REFUSED) == []
+    assert bulk.rows(JOB, REFUSED) == []

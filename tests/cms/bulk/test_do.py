@@ -13,21 +13,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals, drafts, featured
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import deal_changes, deals, drafts, featured
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.table.ids import iso
-from tests.builders import (
-    CONDITION,
-    DAY,
-    HOUR,
-    NOW,
-    make_brand,
-    make_category,
-    make_deal,
-    make_draft,
-)
+from tests.builders import CONDITION, DAY, HOUR, NOW, make_brand, make_category, make_deal, make_draft
 from tests.cms.bulk.conftest import (
     BULK,
     KEYBOARDS,
@@ -357,7 +347,7 @@ def test_nothing_chosen_changes_nothing_and_leads_back(editor, made):
 
 
 def test_what_is_not_there_is_refused_with_a_note(editor, made):
-    deleting.delete(made[0], by="olga", now=NOW)
+    deal_changes.delete(made[0], by="olga", now=NOW)
     assert said(do(editor, "expire", made[0])) == "It was deleted meanwhile."
     assert said(do(editor, "expire", made[0], made[0])) == "It was deleted meanwhile."
 
@@ -416,12 +406,12 @@ def test_a_form_that_comes_again_while_its_job_waits_leads_to_the_job_which_is_d
 
 def test_the_version_that_a_form_shows_is_more_exact_than_its_time(editor, made):
     """What another editor did within the same moment counts; what one did oneself does not."""
-    editing.edit(
+    deal_changes.edit(
         made[0], replace(made[0].content, title="Better"), version=1, brand=make_brand(), by="olga", now=NOW
     )
     assert said(do(editor, "delete", made[0], version="1")) == "olga changed it meanwhile."
     assert deals.get(made[0].id).content.title == "Better"
-    editing.edit(
+    deal_changes.edit(
         made[1], replace(made[1].content, title="Mine"), version=1, brand=make_brand(), by="eve", now=NOW
     )
     assert "is in the trash" in said(do(editor, "delete", made[1], version="1"))

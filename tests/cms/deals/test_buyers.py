@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce import cart_changes, carts, order_changes
 from dealsite.data.entities.commerce import SAVED
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, NOW, make_deal
@@ -16,11 +14,11 @@ from tests.people import calls as of_page
 
 def put_in_cart(username, deal, *, quantity=1, saved=False, now=NOW):
     owner = carts.user_cart(buyer(username).username)
-    changing.add(
-        owner, changing.CartAddition(deal.id, quantity, new_ulid(now), seen=deal.content.price), now=now
+    cart_changes.add(
+        owner, cart_changes.CartAddition(deal.id, quantity, new_ulid(now), seen=deal.content.price), now=now
     )
     if saved:
-        changing.move(owner, carts.read(owner, now=now).active[0].ref, SAVED, now=now)
+        cart_changes.move(owner, carts.read(owner, now=now).active[0].ref, SAVED, now=now)
 
 
 def text(response):
@@ -46,7 +44,7 @@ def test_each_list_shows_its_own_newest_first(office, deal):
     put_in_cart("cyd", deal, saved=True)
     make_order("dan", deal)
     back = make_order("eli", deal)
-    fulfilment.cancel("eli", back.id, by="eli", now=NOW)
+    order_changes.cancel("eli", back.id, by="eli", now=NOW)
     put_in_cart("fay", make_deal())
     assert who(page(office, deal.id)) == ["bob", "ada"]
     assert who(page(office, deal.id, list="saved")) == ["cyd"]

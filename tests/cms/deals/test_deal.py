@@ -7,8 +7,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import activity, brands, deals, featured, relations
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import activity, brands, deal_changes, deals, featured, relations
 from dealsite.data.table import errors
 from tests.builders import DAY, LINK, NOW, make_brand, make_deal
 from tests.cms.conftest import do, inputs, mine_alone, said, taken_over, way_back
@@ -23,7 +22,7 @@ def address(deal, name="cms_deal"):
 def change(deal, **fields):
     """Change a deal as another editor would."""
     content = replace(deal.content, **fields)
-    return editing.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=NOW)
+    return deal_changes.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=NOW)
 
 
 def test_the_page_of_a_live_deal_leads_to_the_shop(editor):
@@ -70,7 +69,7 @@ def test_the_page_names_what_needs_an_editor_and_leads_to_its_field(editor):
 
 
 def test_saving_an_unchanged_deal_writes_nothing(editor):
-    deal = editing.expire_now(make_deal(), by="oscar", now=NOW.replace(microsecond=123_000))
+    deal = deal_changes.expire_now(make_deal(), by="oscar", now=NOW.replace(microsecond=123_000))
     response = editor.post(address(deal), inputs(editor.get(address(deal))))
     assert response.status_code == 302
     assert deals.get(deal.id).version == deal.version
@@ -195,14 +194,14 @@ def test_a_taken_over_field_can_be_written_back(editor):
 def test_who_saves_between_reading_and_writing_is_merged_too(editor, monkeypatch):
     deal = make_deal()
     form = inputs(editor.get(address(deal)))
-    real, meanwhile = editing.edit, [lambda: change(deal, title="Their title")]
+    real, meanwhile = deal_changes.edit, [lambda: change(deal, title="Their title")]
 
     def late(*arguments, **options):
         if meanwhile:
             meanwhile.pop()()
         return real(*arguments, **options)
 
-    monkeypatch.setattr(editing, "edit", late)
+    monkeypatch.setattr(deal_changes, "edit", late)
     assert editor.post(address(deal), form | {"description": "My text"}).status_code == 302
     content = deals.get(deal.id).content
     assert (content.title, content.description) == ("Their title", "My text")
@@ -217,7 +216,7 @@ def test_where_others_are_faster_again_and_again_the_form_comes_back(editor, mon
         tries.append(1)
         raise errors.VersionConflict()
 
-    monkeypatch.setattr(editing, "edit", overtaken)
+    monkeypatch.setattr(deal_changes, "edit", overtaken)
     answer = editor.post(address(deal), form | {"description": "My text"})
     assert (answer.status_code, inputs(answer)["description"], len(tries)) == (503, "My text", 5)
 

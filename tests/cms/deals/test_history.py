@@ -8,8 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, drafts
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import brands, deal_changes, deals, drafts
 from dealsite.data.editing import versions
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_brand, make_deal, make_draft, make_id
@@ -21,7 +20,9 @@ RESTORE = "/cms/deals/do/restore-version/"
 def change(deal, *, by="oscar", now=NOW, **fields):
     """Change a deal as another editor would."""
     content = replace(deal.content, **fields)
-    return editing.edit(deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now)
+    return deal_changes.edit(
+        deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now
+    )
 
 
 def history(thing):
@@ -191,7 +192,7 @@ def test_the_history_of_a_published_draft_goes_on_with_its_deal(editor):
 
 def test_the_history_of_what_is_in_the_trash_can_be_looked_at(editor):
     deal = change(make_deal(stock=2), title="New")
-    deleting.delete(deal, by=EDITOR, now=NOW + HOUR)
+    deal_changes.delete(deal, by=EDITOR, now=NOW + HOUR)
     page = editor.get(history(deal))
     assert "This is in the trash." in text(page)
     assert reverse("cms_restore", args=["deal", deal.id]) in page.content.decode()

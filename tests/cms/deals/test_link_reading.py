@@ -10,7 +10,7 @@ import pytest
 from django.test import override_settings
 from django.urls import reverse
 
-from cms.deals import link_reading
+from cms.deals import while_typing
 from dealsite.data import table
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.people import profiles
@@ -42,7 +42,7 @@ def shop(monkeypatch):
             raise CannotFetch(answers.get(url, "The site was not found."))
         return answers[url]
 
-    monkeypatch.setattr(link_reading, "fetch_product", answer)
+    monkeypatch.setattr(while_typing, "fetch_product", answer)
     monkeypatch.setattr(
         "dealsite.imports.downloads.fetch", lambda url, rules: Answer(answer(url), "image/jpeg", url)
     )
@@ -162,8 +162,8 @@ def test_the_guard_is_asked_before_any_address(read):
 
 
 def test_few_links_are_read_at_once(shop, read, monkeypatch):
-    monkeypatch.setattr(link_reading, "_reading", threading.BoundedSemaphore(1))
-    with link_reading._reading:
+    monkeypatch.setattr(while_typing, "_reading", threading.BoundedSemaphore(1))
+    with while_typing._reading:
         assert "Other links are being read just now." in errors_of(read())["link"]
     assert read().status_code == 200
     shop[LINK] = "The site cannot be reached."

@@ -7,8 +7,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.editing import pending_edits
 from tests.builders import DAY, NOW, make_brand, make_deal
 from tests.cms.conftest import HTMX, do, mine_alone, said, way_back
@@ -227,7 +226,7 @@ def test_what_was_sold_meanwhile_stays_sold(editor):
     keep(editor, deal, title="Better")
     form = typed(editor.get(address(deal, OPENED)))
     brand = make_brand()
-    editing.edit(deal, replace(deal.content, stock=2), version=1, brand=brand, by="oscar", now=NOW)
+    deal_changes.edit(deal, replace(deal.content, stock=2), version=1, brand=brand, by="oscar", now=NOW)
     assert editor.post(address(deal, OPENED), form | {"action": "save"}).status_code == 302
     assert (deals.get(deal.id).stock, deals.get(deal.id).content.title) == (2, "Better")
 

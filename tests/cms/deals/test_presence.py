@@ -6,9 +6,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.editing import presence
+from dealsite.data.catalogue import deal_changes, deals, drafts
+from dealsite.data.editing import pending_edits
 from tests.builders import EDITOR, NOW, make_brand, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs, mine_alone, taken_over
 
@@ -30,13 +29,8 @@ def inputs_of(response):
 
 def save(deal_id, by="oscar", title="Other"):
     deal = deals.get(deal_id)
-    editing.edit(
-        deal,
-        replace(deal.content, title=title),
-        version=deal.version,
-        brand=make_brand(),
-        by=by,
-        now=NOW,
+    deal_changes.edit(
+        deal, replace(deal.content, title=title), version=deal.version, brand=make_brand(), by=by, now=NOW
     )
 
 
@@ -85,7 +79,7 @@ def test_that_it_was_published_or_deleted_is_told(editor):
     draft = make_draft(title="Sofa")
     deal = make_deal(draft=draft)
     assert "was published meanwhile" in send_heartbeat(editor, draft.id, "draft").content.decode()
-    deleting.delete(deals.get(deal.id), by="oscar", now=NOW)
+    deal_changes.delete(deals.get(deal.id), by="oscar", now=NOW)
     assert "This deal was deleted meanwhile." in send_heartbeat(editor, deal.id).content.decode()
     gone = make_draft(title="Sofa")
     drafts.delete(gone, by="oscar", now=NOW)
@@ -116,7 +110,7 @@ def test_only_editors_are_present_and_only_by_post(editor, sign_in, name):
     assert sign_in("back office").post(address).status_code == 403
     assert sign_in("editor", csrf=True).post(address).status_code == 403
     assert editor.get(address).status_code == 405
-    told = presence.heartbeat("deal", deal_id, username="x", name="X", now=timezone.now())
+    told = pending_edits.heartbeat("deal", deal_id, username="x", name="X", now=timezone.now())
     assert told.others == []
 
 
@@ -135,7 +129,7 @@ def test_a_version_that_is_none_does_no_harm(editor, version):
 
 def test_a_name_is_shown_as_it_is_and_not_as_html(editor, sign_in):
     deal_id = make_deal().id
-    presence.heartbeat("deal", deal_id, username="x", name="<b>x</b>", now=NOW)
+    pending_edits.heartbeat("deal", deal_id, username="x", name="<b>x</b>", now=NOW)
     assert "&lt;b&gt;x&lt;/b&gt;" in send_heartbeat(editor, deal_id).content.decode()
 
 

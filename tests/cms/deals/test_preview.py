@@ -26,12 +26,7 @@ def test_the_preview_shows_a_card_and_a_page_as_shoppers_will_see_them(editor):
     assert "<html" not in html
     assert len(re.findall(r'<article class="offer', html)) == 1
     assert re.search(r"<h1[^>]*>Mechanical keyboard</h1>", html)
-    for text in (
-        "Nordlicht",
-        "<strong>switches</strong>",
-        "RRP €119.00",
-        "12 in stock",
-    ):
+    for text in ("Nordlicht", "<strong>switches</strong>", "RRP €119.00", "12 in stock"):
         assert text in html
 
 

@@ -6,13 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals, drafts, featured
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import deal_changes, deals, drafts, featured
 from dealsite.data.editing import trash
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft, make_id
-from tests.cms.conftest import do, inputs
-from tests.cms.conftest import said as note_of
+from tests.cms.conftest import do, inputs, said as note_of
 
 
 def address(name, thing):
@@ -22,7 +20,7 @@ def address(name, thing):
 def change(deal, *, now=NOW, **fields):
     """Change a deal as another editor would."""
     content = replace(deal.content, **fields)
-    return editing.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=now)
+    return deal_changes.edit(deal, content, version=deal.version, brand=make_brand(), by="oscar", now=now)
 
 
 def undo_form(response):
@@ -108,14 +106,14 @@ def test_what_changed_since_it_was_opened_is_not_deleted(editor, monkeypatch):
 
 
 def test_what_changes_while_it_is_deleted_is_not_deleted(editor, monkeypatch):
-    deal, delete = make_deal(), deleting.delete
+    deal, delete = make_deal(), deal_changes.delete
 
     def change_now(*arguments, **options):
-        monkeypatch.setattr(deleting, "delete", delete)
+        monkeypatch.setattr(deal_changes, "delete", delete)
         change(deal, title="Quite another thing", now=NOW + HOUR)
         delete(*arguments, **options)
 
-    monkeypatch.setattr(deleting, "delete", change_now)
+    monkeypatch.setattr(deal_changes, "delete", change_now)
     response = do(editor, "delete", deal, next=address("cms_deal", deal), follow=True)
     assert response.redirect_chain == [(address("cms_deal", deal), 302)]
     assert "oscar changed it meanwhile." in said(response)
@@ -132,7 +130,7 @@ def test_deleting_what_one_deleted_offers_it_back(editor):
 
 def test_what_another_one_deleted_is_not_deleted_again(editor):
     deal = make_deal(title="Kettle")
-    deleting.delete(deal, by="oscar", now=NOW)
+    deal_changes.delete(deal, by="oscar", now=NOW)
     assert note_of(do(editor, "delete", deal)) == "It was deleted meanwhile."
 
 
@@ -190,7 +188,7 @@ def test_an_end_that_has_passed_is_not_restored(editor, monkeypatch):
 
 
 def test_what_is_not_live_or_over_does_not_expire(editor):
-    later, over = make_deal(live_at=NOW + DAY), editing.expire_now(make_deal(), by="eve", now=NOW)
+    later, over = make_deal(live_at=NOW + DAY), deal_changes.expire_now(make_deal(), by="eve", now=NOW)
     assert note_of(do(editor, "expire", later)) == "It is not published yet; delete it, or move its time."
     assert note_of(do(editor, "expire", over)) == "It has expired already."
     assert deals.get(over.id) == over
@@ -208,7 +206,7 @@ def test_what_does_not_exist_is_404(editor, thing_id):
 
 def test_the_trash_lists_what_was_deleted_by_whom_and_for_how_long(editor, calls):
     deal, draft = make_deal(title="Kettle"), make_draft()
-    deleting.delete(deal, by="oscar", now=NOW - 29 * DAY - HOUR)
+    deal_changes.delete(deal, by="oscar", now=NOW - 29 * DAY - HOUR)
     drafts.delete(draft, by="eve", now=NOW - HOUR)
     html = " ".join(editor.get("/cms/trash/").content.decode().split())
     assert html.index("Without a title") < html.index("Kettle")
@@ -219,7 +217,7 @@ def test_the_trash_lists_what_was_deleted_by_whom_and_for_how_long(editor, calls
 
 
 def test_what_should_be_gone_by_now_goes_today(editor):
-    deleting.delete(make_deal(), by="eve", now=NOW - 30 * DAY - HOUR)
+    deal_changes.delete(make_deal(), by="eve", now=NOW - 30 * DAY - HOUR)
     assert "Goes today" in editor.get("/cms/trash/").content.decode()
 
 
@@ -241,7 +239,7 @@ def test_the_trash_has_pages(editor, monkeypatch):
 
 def test_deleting_for_good_is_for_good(editor):
     deal = make_deal(title="Kettle")
-    deleting.delete(deal, by="eve", now=NOW)
+    deal_changes.delete(deal, by="eve", now=NOW)
     response = editor.post(reverse("cms_purge", args=["deal", deal.id]), follow=True)
     assert "“Kettle” is deleted for good." in said(response)
     assert trash.find("deal", deal.id) is None
@@ -249,7 +247,7 @@ def test_deleting_for_good_is_for_good(editor):
 
 def test_what_cannot_come_back_says_why(editor):
     deal = make_deal()
-    deleting.delete(deal, by="eve", now=NOW)
+    deal_changes.delete(deal, by="eve", now=NOW)
     make_deal(deal_id=deal.id, title="Another")
     response = editor.post(reverse("cms_restore", args=["deal", deal.id]), follow=True)
     assert "There is a deal with this id again" in said(response)

@@ -1,7 +1,7 @@
 import pytest
 from django.http import QueryDict
 
-from cms.featured.arrangement import MOST_ROWS, Arrangement
+from cms.featured_page import MOST_ROWS, Arrangement
 from tests.builders import make_id
 
 A, B, C, D = (make_id() for _ in range(4))

@@ -3,8 +3,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import deals, featured, relations
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes, deals, featured, relations
 from dealsite.data.catalogue.featured import MAX_CARDS
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
@@ -292,7 +291,7 @@ def test_a_second_click_is_no_conflict(editor, three):
 def test_a_deal_deleted_meanwhile_is_named_and_left_out(editor, three):
     feature(*three)
     form = inputs(editor.get(FRONT))
-    deleting.delete(deals.get(three[1].id), by="oscar", now=NOW)
+    deal_changes.delete(deals.get(three[1].id), by="oscar", now=NOW)
     response = editor.post(FRONT, form | {"do": "save"})
     assert response.status_code == 409
     assert "left out: B." in response.content.decode()

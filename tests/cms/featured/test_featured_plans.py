@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import featured, featured_plans
-from dealsite.data.catalogue.deal.deleting import delete
+from dealsite.data.catalogue.deal_changes import delete
 from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX, inputs, said, way_back

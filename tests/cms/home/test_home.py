@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from cms.lists.attention import TOPICS
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, drafts, entries, featured, featured_plans, featured_versions
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans
 from dealsite.data.editing import audit, links, pending_edits
 from dealsite.data.jobs import jobs, task_counts
 from dealsite.data.jobs.task_counts import TaskCounts
@@ -192,7 +191,7 @@ def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, s
         pending_edits.keep(
             one, kept, brand_name="Nordlicht", base=1, seen="{}", before=None, by=EDITOR, now=NOW
         )
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     search_index()
     html = editor.get(HOME).content.decode()
     assert shown(html)["unpublished"] == ["Better Lamp"]
@@ -205,7 +204,7 @@ def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, s
 
 def test_planned_lists_that_were_skipped_are_listed_until_somebody_settles_them(editor, search_index):
     page, found = featured.load("front", [make_deal().id])
-    listed = [featured_versions.FeaturedEntry(deal.id, deal.content.title) for deal in found.values()]
+    listed = [featured.FeaturedEntry(deal.id, deal.content.title) for deal in found.values()]
     plans = [
         featured_plans.create(page, listed, plan_id=make_id(NOW), at=NOW + DAY, by=EDITOR, now=NOW)
         for _number in range(2)
@@ -289,10 +288,10 @@ def test_a_draft_says_what_it_still_lacks(editor, search_index):
 
 
 def test_what_was_put_right_is_gone_although_the_index_lags(editor, troubles):
-    deleting.delete(troubles["pictures"], by=EDITOR, now=NOW)
+    deal_changes.delete(troubles["pictures"], by=EDITOR, now=NOW)
     deal = deals.get(troubles["ending"].id)
     longer = replace(deal.content, expires_at=NOW + 9 * DAY)
-    editing.edit(deal, longer, version=1, brand=make_brand(), by=EDITOR, now=NOW)
+    deal_changes.edit(deal, longer, version=1, brand=make_brand(), by=EDITOR, now=NOW)
     assert "pictures" not in shown(editor.get(HOME, {"open": "pictures"}).content.decode())
     assert rows(editor.get(topic("ending")).content.decode()) == []
 
@@ -303,7 +302,7 @@ def test_what_was_put_right_is_gone_although_the_index_lags(editor, troubles):
 def test_the_table_and_the_index_agree_on_what_belongs_to_a_topic(troubles, topic):
     question = topic.question(NOW)
     found = {hit.card.id for hit in find(question, now=NOW, size=100).hits}
-    known = entries.look({one.id: one.kind for one in troubles.values()})
+    known = drafts.attention_data({one.id: one.kind for one in troubles.values()})
     held = {id_ for id_, entry in known.entries.items() if holds(question, entry, now=NOW)}
     assert held == found != set()
 
@@ -345,7 +344,7 @@ def test_who_has_several_roles_chooses_what_to_look_at(sign_in, roles, views, fi
 
 def test_what_was_done_last_is_told_with_its_title(editor, search_index):
     deal = make_deal(title="Lamp")
-    editing.edit(
+    deal_changes.edit(
         deal, replace(deal.content, title="Better lamp"), version=1, brand=make_brand(), by=EDITOR, now=NOW
     )
     search_index()
@@ -359,7 +358,7 @@ def test_when_the_table_is_away_the_page_says_so(editor, troubles, monkeypatch):
     def away(*_, **__):
         raise errors.Unavailable
 
-    monkeypatch.setattr(entries, "look", away)
+    monkeypatch.setattr(drafts, "attention_data", away)
     assert editor.get(HOME).status_code == 503
 
 
@@ -392,7 +391,7 @@ def test_a_second_click_changes_nothing(editor, troubles):
 def test_a_deal_whose_end_somebody_changed_keeps_it(editor, troubles, monkeypatch):
     deal = troubles["ending"]
     longer = replace(deal.content, expires_at=NOW + DAY, price=Decimal("80"))
-    editing.edit(deal, longer, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR / 4)
+    deal_changes.edit(deal, longer, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR / 4)
     monkeypatch.setattr(timezone, "now", lambda: NOW + HOUR / 2)
     response = do(editor, "expiry", deal, to_expiry=iso(NOW + 2 * DAY), asked_at=iso(NOW))
     assert said(response) == (
@@ -518,7 +517,7 @@ def test_a_picture_that_was_taken_away_meanwhile_gets_no_words(editor):
 def test_words_for_what_was_changed_meanwhile_come_back_to_be_saved_again(editor, monkeypatch):
     deal = make_deal(picture=PICTURE, now=NOW - HOUR)
     described = replace(deal.content, picture=replace(PICTURE, alt="A desk"))
-    editing.edit(deal, described, version=1, brand=make_brand(), by="oscar", now=NOW)
+    deal_changes.edit(deal, described, version=1, brand=make_brand(), by="oscar", now=NOW)
     page = do(editor, "alt-text", deal, to_alt="A lamp", version="1", given="1", next=topic("alt-texts"))
     both = "oscar changed it meanwhile. Its value is now: A desk. You asked for: A lamp."
     assert both in page.content.decode()
@@ -531,7 +530,7 @@ def test_words_for_what_was_changed_meanwhile_come_back_to_be_saved_again(editor
 
 def test_words_are_kept_while_the_table_is_away(editor, monkeypatch):
     deal = damage_alt(make_deal(picture=PICTURE))
-    monkeypatch.setattr("dealsite.worker.bulk.entries.get_many", _raising(errors.Unavailable()))
+    monkeypatch.setattr("dealsite.worker.bulk.drafts.get_entries", _raising(errors.Unavailable()))
     page = do(editor, "alt-text", deal, to_alt="A lamp", version="1", given="1")
     assert page.status_code == 503
     assert ("to_alt", "A lamp") in page.context["kept"]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from cms.home.numbers import HEIGHT, WIDTH, figure, path_of, two_weeks
+from cms.numbers import HEIGHT, WIDTH, figure, path_of, two_weeks
 from dealsite.ask.numbers import DAYS, Day, Number
 
 FRIDAY = date(2026, 11, 27)
@@ -28,12 +28,7 @@ def number(name: str, values: dict[int, str], by_now: dict[int, str] | None = No
 
 @pytest.mark.parametrize(
     ("values", "path"),
-    [
-        ("0 5 10", f"M0 30L40 16L{WIDTH} 2"),
-        ("0 0", f"M0 30L{WIDTH} 30"),
-        ("7", "M0 2"),
-        ("", ""),
-    ],
+    [("0 5 10", f"M0 30L40 16L{WIDTH} 2"), ("0 0", f"M0 30L{WIDTH} 30"), ("7", "M0 2"), ("", "")],
 )
 def test_a_line_goes_from_edge_to_edge_with_its_greatest_value_on_top(values, path):
     numbers = [Decimal(value) for value in values.split()]

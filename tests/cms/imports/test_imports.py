@@ -10,7 +10,7 @@ import pytest
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from cms.imports import import_forms
+from cms import import_forms
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.editing import audit, imports
@@ -20,8 +20,7 @@ from dealsite.data.people import profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
-from dealsite.worker import exports, loop
-from dealsite.worker import imports as running
+from dealsite.worker import exports, imports as running, loop
 from tests.builders import CONDITION, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 

@@ -11,20 +11,16 @@ import pytest
 from django.conf import settings as site_settings
 from django.core.files.storage import FileSystemStorage
 
-from cms.jobs import exports as views
-from cms.lists import attention as shown
-from cms.lists import deal_list
-from dealsite.data.catalogue import deals, drafts, featured, featured_plans
-from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.catalogue.featured_versions import FeaturedEntry
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import fulfilment, order_record
+from cms import jobs as views
+from cms.lists import attention as shown, deal_list
+from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans
+from dealsite.data.catalogue.featured import FeaturedEntry
+from dealsite.data.commerce import order_changes, order_record, orders
 from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import exports as files
-from dealsite.worker import list_export, loop
+from dealsite.worker import exports, exports as files, loop
 from tests import import_files
 from tests.builders import (
     DAY,
@@ -55,7 +51,7 @@ def private(tmp_path, monkeypatch):
     """A folder for private files; lists are read in small pages."""
     storage = FileSystemStorage(tmp_path / "private", allow_overwrite=True)
     monkeypatch.setattr(files, "storage", lambda: storage)
-    monkeypatch.setattr(list_export, "AT_ONCE", 3)
+    monkeypatch.setattr(exports, "AT_ONCE", 3)
     for module in (deal_list, shown):
         monkeypatch.setattr(module, "AT_ONCE", 3)
     monkeypatch.setattr(deal_list, "FOUND_AT_ONCE", 3)
@@ -258,10 +254,10 @@ def test_what_was_put_right_is_not_in_the_file_though_search_lags(editor, search
     left, gone = make_deal(title="Left"), make_deal(title="Gone")
     fixed = make_deal(title="Fixed", stock=0)
     search_index()
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     stored = deals.get(fixed.id)
     content = replace(stored.content, stock=5)
-    editing.edit(stored, content, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
+    deal_changes.edit(stored, content, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
     assert written(editor, "attention/sold-out/") == []
     titles = [row["title"] for row in written(editor, "attention/pictures/")]
     assert sorted(titles) == ["Fixed", left.content.title]
@@ -278,7 +274,7 @@ def test_all_of_the_trash_is_a_file(editor, monkeypatch):
     monkeypatch.setattr(trash, "PAGE_SIZE", 2)
     made = [make_deal(title=f"=Deal {n}") for n in range(5)]
     for n, deal in enumerate(made):
-        deleting.delete(deal, by="eve", now=NOW - n * SECOND)
+        deal_changes.delete(deal, by="eve", now=NOW - n * SECOND)
     drafts.delete(make_draft(title="Half done"), by="oscar", now=NOW - DAY)
     found = written(editor, "trash/")
     assert [row["id"] for row in found[:-1]] == [deal.id for deal in made]
@@ -392,7 +388,7 @@ def test_users_are_for_admins(admin, editor):
     assert set(found) == {"root", "eve", *(f"shopper{n}" for n in range(7))}
     assert found["eve"]["roles"] == "editor"
     assert set(found["eve"]) == {
-        *("user_name", "name", "email", "roles", "created_at (UTC)", "suspended_at (UTC)"),
+        *("user_name", "name", "email", "roles", "created_at (UTC)", "suspended_at (UTC)")
     }
 
 
@@ -417,8 +413,8 @@ def three():
     made = [
         make_order(name, deal, now=NOW - days * DAY) for days, name in ((1, "ada"), (2, "bob"), (3, "cyd"))
     ]
-    measured(fulfilment.ship)("bob", made[1].id, tracking="XY 1", by="olga", now=NOW)
-    fulfilment.cancel("cyd", made[2].id, by="cyd", now=NOW)
+    measured(order_changes.ship)("bob", made[1].id, tracking="XY 1", by="olga", now=NOW)
+    order_changes.cancel("cyd", made[2].id, by="cyd", now=NOW)
     return made
 
 
@@ -726,7 +722,7 @@ def test_every_list_has_its_button_with_the_filters_that_are_set(admin, search_i
     feature("front", over)
     page, listed = featured.get("front"), [FeaturedEntry(deal.id, "x")]
     featured_plans.create(page, listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW)
-    deleting.delete(bare, by="eve", now=NOW)
+    deal_changes.delete(bare, by="eve", now=NOW)
     import_files.upload_file(new_ulid(NOW))
     put_in_cart("ada", deal, saved=True)
     make_order("ada", make_deal())

@@ -6,9 +6,9 @@ from django.utils import timezone
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands
-from dealsite.data.jobs import heartbeats, jobs
+from dealsite.data.jobs import jobs, processes
 from dealsite.data.jobs.jobs import job_write
-from dealsite.data.people import fan_out, mails
+from dealsite.data.people import announcements, mails
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
 from dealsite.worker import loop
@@ -94,7 +94,7 @@ def test_a_job_is_paused_resumed_and_cancelled(editor, deal):
 def test_a_failed_job_is_tried_again(editor, deal, monkeypatch):
     send(deal)
     with monkeypatch.context() as patch:
-        patch.setattr(fan_out, "_claim", lambda job: 1 / 0)
+        patch.setattr(announcements, "_claim", lambda job: 1 / 0)
         now = NOW
         while jobs.get(JOB).state == "open":
             loop.run_next(now=now)
@@ -188,9 +188,9 @@ def test_the_page_says_that_jobs_wait_for_a_worker(editor, deal):
     send(deal)
     for headers in ({}, HTMX):
         assert NO_WORKER in page(editor.get(ADDRESS, headers=headers))
-    heartbeats.write("worker", now=timezone.now() - timedelta(minutes=2))
+    processes.write_heartbeat("worker", now=timezone.now() - timedelta(minutes=2))
     assert NO_WORKER in page(editor.get(ADDRESS))
-    heartbeats.write("worker", now=timezone.now())
+    processes.write_heartbeat("worker", now=timezone.now())
     assert NO_WORKER not in page(editor.get(ADDRESS))
 
 

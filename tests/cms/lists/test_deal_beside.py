@@ -8,9 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.cursors import PAGE_SIZE
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import deal_changes, deals, drafts
+from dealsite.data.catalogue.buckets import PAGE_SIZE
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft
 from tests.cms.conftest import do, inputs
 
@@ -102,7 +101,7 @@ def test_what_has_left_the_list_has_neighbours_by_the_place_at_which_it_was_open
     assert saved.startswith(f"{address}&at=")
     assert leads(editor, saved, "next") == page_of(last, back)
     assert leads(editor, saved, "previous") == page_of(first, back)
-    deleting.delete(deals.get(middle.id), by="eve", now=NOW)
+    deal_changes.delete(deals.get(middle.id), by="eve", now=NOW)
     assert beside(editor, middle, back) == page_of(last, back)
 
 
@@ -143,7 +142,7 @@ def test_the_arrows_lead_over_the_pages_of_what_is_found(editor, search_index):
 
 def test_what_is_no_longer_found_leads_on_where_the_order_says_its_place(editor, search_index):
     made = [make_deal(title="Lamp", live_at=NOW - (n + 1) * HOUR) for n in range(3)]
-    deleting.delete(deals.get(made[1].id), by="eve", now=NOW)
+    deal_changes.delete(deals.get(made[1].id), by="eve", now=NOW)
     search_index()
     for way, other in (("next", made[2]), ("previous", made[0])):
         asked = {"at": made[1].id, "way": way}
@@ -175,7 +174,7 @@ def test_a_save_keeps_the_list_that_the_deal_was_opened_from(editor, three):
 def test_a_conflict_keeps_the_list(editor, three):
     page = editor.get(page_of(three[1], "?state=live"))
     content = replace(three[1].content, title="Chair")
-    editing.edit(three[1], content, version=1, brand=make_brand(), by="oscar", now=NOW)
+    deal_changes.edit(three[1], content, version=1, brand=make_brand(), by="oscar", now=NOW)
     conflict = editor.post(action_of(page), inputs(page) | {"title": "Desk"})
     assert conflict.status_code == 409
     assert f'href="{LIST}?state=live"' in conflict.content.decode()

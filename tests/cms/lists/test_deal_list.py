@@ -8,9 +8,8 @@ import pytest
 from django.urls import reverse
 
 from cms.lists.list_address import COLUMNS
-from dealsite.data.catalogue import relations
-from dealsite.data.catalogue.cursors import PAGE_SIZE
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import deal_changes, relations
+from dealsite.data.catalogue.buckets import PAGE_SIZE
 from tests.builders import DAY, HOUR, NOW, STATED, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
@@ -173,7 +172,7 @@ def test_the_list_is_sorted_by_a_column_and_says_so(editor, search_index, sort, 
     for who, one in (("ann", liked), ("bob", liked), ("ann", changed)):
         relations.add(relations.DEAL_LIKE, one.id, username=who, now=NOW)
     content = replace(changed.content, description="New")
-    editing.edit(changed, content, version=1, brand=make_brand(), by="mara", now=NOW + HOUR)
+    deal_changes.edit(changed, content, version=1, brand=make_brand(), by="mara", now=NOW + HOUR)
     search_index()
     page = editor.get(LIST, {"sort": sort, "columns": ",".join(COLUMNS)})
     assert titles(page) == listed
@@ -237,7 +236,7 @@ def test_rows_are_as_close_as_one_likes(editor):
 
 def test_a_row_says_when_it_was_changed_last_and_by_whom_as_far_as_the_index_knows(editor, search_index):
     deal = make_deal(title="Lamp", live_at=NOW - DAY)
-    editing.edit(
+    deal_changes.edit(
         deal,
         replace(deal.content, price=Decimal("5")),
         version=1,

@@ -14,8 +14,7 @@ import pytest
 from django.urls import reverse
 
 from cms.lists.list_address import list_query
-from dealsite.data.catalogue import brands, deals, drafts, prices
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import brands, deal_changes, deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit
 from dealsite.data.table import errors
@@ -50,7 +49,7 @@ def change(browser: Any, stored: Any, *, headers: Any = HTMX, **typed: str) -> A
 
 def edit(deal: Deal, **content: Any) -> Deal:
     deal = deals.get(deal.id)
-    return editing.edit(
+    return deal_changes.edit(
         deal,
         replace(deal.content, **content),
         version=deal.version,
@@ -71,7 +70,7 @@ def test_a_price_is_changed_in_its_row(editor):
     stored = deals.get(deal.id)
     assert stored.content == replace(deal.content, price=Decimal("69.90"), stock=4)
     assert (stored.version, stored.updated_by) == (2, "eve")
-    assert [price.price for price in prices.of_deal(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
+    assert [price.price for price in deals.prices_of(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
     entries = audit.page(kind="deal", subject=deal.id).entries
     changes = [(entry.before, entry.after) for entry in entries if entry.what == "changed"]
     assert changes == [({"price": "79.90"}, {"price": "69.90"})]
@@ -104,7 +103,7 @@ def test_without_script_what_was_typed_is_kept_while_the_table_is_away(editor, m
     stored = make()
     module = deals if isinstance(stored, Deal) else drafts
     sent = opened(editor, stored) | {"price": "9.50", "back": "?state=live"}
-    saving = (editing, "edit") if module is deals else (drafts, "save")
+    saving = (deal_changes, "edit") if module is deals else (drafts, "save")
     with monkeypatch.context() as away:
         away.setattr(*((module, "get") if where == "read" else saving), _unavailable)
         page = editor.post(terms(stored), sent)
@@ -195,15 +194,15 @@ def test_a_field_that_both_changed_shows_both_and_asks(editor, choice, price):
 def test_who_saves_between_reading_and_writing_is_noticed(editor, monkeypatch):
     deal = make_deal()
     sent = opened(editor, deal) | {"price": "69.90"}
-    real, meanwhile = editing.edit, [lambda: edit(deal, price=Decimal("75.00"))]
+    real, meanwhile = deal_changes.edit, [lambda: edit(deal, price=Decimal("75.00"))]
 
     def late(*arguments, **options):
         if meanwhile:
-            monkeypatch.setattr(editing, "edit", real)
+            monkeypatch.setattr(deal_changes, "edit", real)
             meanwhile.pop()()
         return real(*arguments, **options)
 
-    monkeypatch.setattr(editing, "edit", late)
+    monkeypatch.setattr(deal_changes, "edit", late)
     assert editor.post(terms(deal), sent, headers=HTMX).status_code == 409
     assert deals.get(deal.id).content.price == Decimal("75.00")
 

@@ -13,13 +13,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.jobs import command_runs, jobs, processes, site_switch
 from dealsite.data.jobs.command_runs import CheckResult
-from dealsite.data.jobs.processes import (
-    DiskSpace,
-    JobAtWork,
-    PartRestarts,
-    Process,
-    ProjectionState,
-)
+from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PartRestarts, Process, ProjectionState
 from dealsite.data.table.writes import Update
 from dealsite.worker.schedule import SCHEDULE
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_deal, make_id

@@ -6,8 +6,7 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import deals
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce import order_changes, orders
 from dealsite.data.editing import audit
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -100,7 +99,7 @@ def test_a_cancellation_needs_a_reason(office, three, reason, words):
 
 
 def test_what_failed_is_named_and_the_others_are_done(office, three):
-    fulfilment.cancel("bob", three[1].id, by="bob", now=NOW)
+    order_changes.cancel("bob", three[1].id, by="bob", now=NOW)
     answer = act(office, "ship", *three, **{f"tracking-{three[2].id}": "?"})
     assert answer.status_code == 409
     assert now_of(three[0]).status == "SHIPPED"
@@ -140,14 +139,14 @@ def test_another_tracking_number_than_the_one_that_is_kept_is_not_lost_in_silenc
 
 
 def test_while_the_table_is_away_what_was_not_done_is_kept_to_be_tried_again(office, three, monkeypatch):
-    ship = fulfilment.ship
+    ship = order_changes.ship
 
     def away(username, order_id, **words):
         if username != "ada":
             raise errors.Unavailable()
         return ship(username, order_id, **words)
 
-    monkeypatch.setattr(fulfilment, "ship", away)
+    monkeypatch.setattr(order_changes, "ship", away)
     answer = act(office, "ship", *three, **{f"tracking-{three[1].id}": "KEEP1"})
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert offered(answer) == [ref(three[1]), ref(three[2])]

@@ -8,10 +8,8 @@ import pytest
 from django.core import mail
 from django.http import QueryDict
 
-from cms.orders.orders import _all_orders
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order import fulfilment, order_mails
-from dealsite.data.commerce.payment import payment_actions
+from cms.orders import _all_orders
+from dealsite.data.commerce import order_changes, orders, payments
 from dealsite.data.editing import audit
 from dealsite.data.people import email_addresses, profiles, users
 from dealsite.data.table.errors import AlreadyExists, Invalid
@@ -58,7 +56,7 @@ def test_mails_and_their_states_are_shown_and_go_to_the_address_of_today(office)
     work()
     move_to("ada", "Ada.New@example.org")
     work()
-    fulfilment.ship("ada", order.id, by="olga", now=NOW + HOUR)
+    order_changes.ship("ada", order.id, by="olga", now=NOW + HOUR)
     (told,) = work(NOW + HOUR)
     assert (told.to, "on its way" in told.subject) == (["Ada.New@example.org"], True)
     page = page_of(office, order)
@@ -86,7 +84,7 @@ def test_each_failure_after_an_address_was_confirmed_is_mailed(office):
     assert [sent.subject for sent in work()] == [f"Dealsite: Your order ({order.id[-6:]})"]
     for hours in (1, 2):
         first, now = order.payments[0], NOW + hours * HOUR
-        payment_actions.retry_now("ada", from_iso(first["due_at"]), first["id"], by="ada", now=now)
+        payments.retry_now("ada", from_iso(first["due_at"]), first["id"], by="ada", now=now)
         (sent,) = work(now)
         assert (sent.to, "A payment failed" in sent.subject) == (["ada@example.org"], True)
     assert page_of(office, order).count("A payment failed (1)") == 3
@@ -128,19 +126,19 @@ def test_why_a_mail_was_not_sent_is_said(office, settings, monkeypatch, kind):
 def test_of_presses_at_once_one_sends_and_what_cannot_be_is_refused(office):
     order = make_order("ada")
     given: Any = {"to": "ada@example.org", "by": "olga", "now": NOW}
-    outcomes = at_once(*[lambda: order_mails.send_again(order, "PLACED", time=2, **given)] * 5)
+    outcomes = at_once(*[lambda: orders.send_mail_again(order, "PLACED", time=2, **given)] * 5)
     assert sorted(type(one).__name__ for one in outcomes) == ["AlreadyExists"] * 4 + ["NoneType"]
     assert len(work()) == 3  # of the order, again, and of its payment
-    measured(order_mails.send_again)(order, "PLACED", time=3, **given)
-    found = measured(order_mails.of_order)(orders.get("ada", order.id), [])
+    measured(orders.send_mail_again)(order, "PLACED", time=3, **given)
+    found = measured(orders.mails_of_order)(orders.get("ada", order.id), [])
     assert [(one.status, [job.state for _, job in one.jobs], one.time) for one in found] == [
         ("PLACED", ["done", "done", "open"], 4)
     ]
     with pytest.raises(AlreadyExists):
-        order_mails.send_again(order, "PLACED", time=3, **given)
-    for status, time in (("PLACED", 1), ("PLACED", order_mails.MOST_TIMES), ("SHIPPED", 2), ("", 2)):
+        orders.send_mail_again(order, "PLACED", time=3, **given)
+    for status, time in (("PLACED", 1), ("PLACED", orders.MOST_TIMES), ("SHIPPED", 2), ("", 2)):
         with pytest.raises(Invalid):
-            order_mails.send_again(order, status, time=time, **given)
+            orders.send_mail_again(order, status, time=time, **given)
     assert press(office, order, time="9" * 50).status_code == 400
 
 
@@ -148,9 +146,9 @@ def test_a_mail_is_sent_again_so_often_and_no_more(office):
     order = make_order("ada")
     work()
     given: Any = {"to": "ada@example.org", "by": "olga", "now": NOW}
-    for time in range(2, order_mails.MOST_TIMES):
-        order_mails.send_again(order, "PLACED", time=time, **given)
-    assert [one.time for one in order_mails.of_order(order, [])] == [0]
+    for time in range(2, orders.MOST_TIMES):
+        orders.send_mail_again(order, "PLACED", time=time, **given)
+    assert [one.time for one in orders.mails_of_order(order, [])] == [0]
     assert "Send again" not in page_of(office, order)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.commerce import order_changes
 from dealsite.data.jobs import task_counts
 from dealsite.data.jobs.task_counts import TaskCounts
 from dealsite.data.table.ids import iso, new_ulid
@@ -34,7 +34,7 @@ def make_orders(number, *, start=NOW - DAY, step=SECOND):
 
 
 def ship(order):
-    return fulfilment.ship(order.username, order.id, by="olga", now=NOW)
+    return order_changes.ship(order.username, order.id, by="olga", now=NOW)
 
 
 def link(response, rel):
@@ -257,7 +257,7 @@ def test_a_user_without_orders_has_an_empty_list(office):
 def test_an_order_is_shown_with_all_that_belongs_to_it(office):
     deal, other = make_deal(title="Quiet keyboard"), make_deal(title="<b>Lamp</b>")
     order = make_order("ada", deal, other, quantity=2, plan=3)
-    fulfilment.ship("ada", order.id, tracking="XY 123", by="olga", now=NOW + HOUR)
+    order_changes.ship("ada", order.id, tracking="XY 123", by="olga", now=NOW + HOUR)
     answer = office.get(f"/cms/orders/ada/{order.id}/")
     page = text(answer)
     for words in (
@@ -284,7 +284,7 @@ def test_what_can_be_done_to_an_order_goes_with_its_status(office):
     assert [words in text(office.get(address)) for words in buttons] == [True, False, True]
     ship(order)
     assert [words in text(office.get(address)) for words in buttons] == [False, True, False]
-    fulfilment.deliver("ada", order.id, by="olga", now=NOW)
+    order_changes.deliver("ada", order.id, by="olga", now=NOW)
     assert [words in text(office.get(address)) for words in buttons] == [False, False, False]
 
 

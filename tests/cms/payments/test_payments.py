@@ -9,11 +9,10 @@ import pytest
 from django.urls import reverse
 from django.utils import translation
 
-from cms.payments import payments as payment_pages
-from cms.payments.payments import address_of
+from cms import payments as payment_pages
+from cms.payments import address_of
 from dealsite.data import table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_lists, payment_record
+from dealsite.data.commerce import charging, payment_lists, payment_record, payments
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import deal_changes
 from dealsite.data.editing import audit
 from tests.builders import DAY, NOW, make_brand, make_content, make_deal
 
@@ -36,7 +36,7 @@ def page(browser, question: str = "", status: int = 200) -> str:
 def test_the_log_of_today_shows_who_did_what_before_and_after(admin):
     deal = make_deal()
     content = make_content(price=Decimal("69.90"))
-    editing.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW)
+    deal_changes.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW)
     html = " ".join(page(admin).split())
     for words in (">changed<", "1 field", ">oscar<", f'href="/cms/deals/{deal.id}/"'):
         assert words in html

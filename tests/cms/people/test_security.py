@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from django.test import Client
 
-from cms.people.security import EVENTS
+from cms.logs import EVENTS
 from dealsite.data.entities.work import Event
 from dealsite.data.people import security_events
 from dealsite.data.people.security_events import SecurityEvent

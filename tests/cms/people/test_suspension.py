@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords
-from dealsite.data.people import messages, sessions, suspension, users
+from dealsite.data.people import messages, sessions, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
 from tests.builders import DAY, HOUR, make_announcement, make_deal
@@ -73,7 +73,7 @@ def test_others_may_not(admin: Client, ada: Client, address: str):
 
 
 def suspend() -> None:
-    suspension.suspend(users.get("ada"), reason="Spam", by="root", now=timezone.now())
+    sessions.suspend(users.get("ada"), reason="Spam", by="root", now=timezone.now())
 
 
 def test_only_who_knows_the_password_is_told_of_the_suspension(admin: Client):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cms.shared.field_merge import base_of, merge
+from cms.shared.edit_form import base_of, merge
 
 MINE, THEIRS, CONFLICT = ("mine", False), ("theirs", False), ("mine", True)
 

@@ -9,9 +9,8 @@ from django.http import UnreadablePostError
 from django.http.multipartparser import MultiPartParser
 from django.urls import reverse
 
-from cms.shared.pictures import keep, kept
-from dealsite.data.catalogue import brands, deals, drafts
-from dealsite.data.catalogue import renditions as requests
+from cms.shared.fields import keep, kept
+from dealsite.data.catalogue import brands, content, deals, drafts
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table import errors
 from dealsite.middleware import IS_TOO_LARGE
@@ -70,7 +69,7 @@ def test_a_picture_that_came_while_the_table_was_away_gets_its_files_at_the_next
 
     address = reverse("cms_draft", args=[make_id(NOW)])
     with monkeypatch.context() as patch:
-        patch.setattr(requests, "request", fail)
+        patch.setattr(content, "request_renditions", fail)
         response = editor.post(address, {"title": "x", "picture_file": picture_file(), "action": "save"})
         assert response.status_code == 503
     kept = inputs(response)
@@ -169,7 +168,7 @@ def test_a_table_that_is_away_is_told(editor, monkeypatch):
     def fail(*arguments, **options):
         raise errors.Unavailable()
 
-    monkeypatch.setattr(requests, "request", fail)
+    monkeypatch.setattr(content, "request_renditions", fail)
     assert upload(editor).status_code == 503
 
 

@@ -7,7 +7,7 @@ from random import Random
 from django.contrib.messages.storage import default_storage
 from django.http import HttpResponse
 
-from cms.shared import undo
+from cms.shared import requests
 from dealsite.web.page_cache import MessageCookie
 
 
@@ -16,7 +16,7 @@ def test_a_long_note_does_not_cost_its_way_back(rf):
     titles = ", ".join("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß ", k=300)) for _ in range(24))
     request = rf.post("/")
     request._messages = default_storage(request)
-    undo.offer(request, f"Left out: {titles}", "/cms/featured/front/restore/", kept="3", version="4")
+    requests.offer_undo(request, f"Left out: {titles}", "/cms/featured/front/restore/", kept="3", version="4")
     response = HttpResponse()
     assert request._messages.update(response) == []
     assert len(response.cookies[MessageCookie.cookie_name].OutputString()) < 4_096
@@ -24,11 +24,11 @@ def test_a_long_note_does_not_cost_its_way_back(rf):
     request.COOKIES[MessageCookie.cookie_name] = response.cookies[MessageCookie.cookie_name].value
     (message,) = default_storage(request)
     assert message.message.startswith("Left out: ")
-    way_back = undo.from_tags(message.extra_tags)
+    way_back = requests.undo_from_tags(message.extra_tags)
     assert way_back is not None
     assert way_back.fields == {"kept": "3", "version": "4"}
 
 
 def test_a_note_of_a_build_before_has_its_way_back():
-    tags = undo.TAG + '{"address": "/cms/", "label": "Undo", "fields": {}}'
-    assert undo.from_tags(tags) == undo.UndoAction("/cms/", {})
+    tags = requests.TAG + '{"address": "/cms/", "label": "Undo", "fields": {}}'
+    assert requests.undo_from_tags(tags) == requests.UndoAction("/cms/", {})

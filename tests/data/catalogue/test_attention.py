@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import drafts, entries, featured
-from dealsite.data.catalogue.deal import editing, publishing
+from dealsite.data.catalogue import deal_changes, drafts, featured, publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import PAGES
 from dealsite.data.editing import links
@@ -33,7 +32,7 @@ def test_it_finds_what_is_there_and_says_nothing_of_what_is_not():
     links.fails(links.get(deal.id), "404", now=NOW)
     page, found = featured.load("front", [deal.id])
     featured.set_featured(page, [found[deal.id]], version=0, by=EDITOR, now=NOW)
-    looked = measured(entries.look)(
+    looked = measured(drafts.attention_data)(
         {deal.id: "deal", make_id(): "deal", draft.id: "draft", make_id(): "draft"}, pages=True
     )
     assert set(looked.entries) == {deal.id, draft.id}
@@ -54,19 +53,19 @@ def test_a_published_draft_is_none_any_more():
         content, deal_id=make_id(NOW), brand=make_brand(), by=EDITOR, now=NOW, draft=draft
     )
     assert drafts.get(draft.id).published_as
-    assert entries.look({draft.id: "draft"}).entries == {}
+    assert drafts.attention_data({draft.id: "draft"}).entries == {}
 
 
 def test_a_deal_is_as_the_table_has_it_now():
     deal = make_deal(expires_at=NOW + HOUR)
-    editing.expire_now(deal, by=EDITOR, now=NOW)
-    assert entries.look({deal.id: "deal"}).entries[deal.id].content.expires_at == NOW
+    deal_changes.expire_now(deal, by=EDITOR, now=NOW)
+    assert drafts.attention_data({deal.id: "deal"}).entries[deal.id].content.expires_at == NOW
 
 
 @pytest.mark.budget
 def test_it_costs_one_request_and_none_where_nothing_is_asked_for():
     made = [make_deal() for _ in range(3)]
     with table.metered() as meter:
-        entries.look({deal.id: "deal" for deal in made} | {make_id(): "draft"}, pages=True)
-        entries.look({})
+        drafts.attention_data({deal.id: "deal" for deal in made} | {make_id(): "draft"}, pages=True)
+        drafts.attention_data({})
     assert [operation for operation, _ in meter.log] == ["BatchGetItem"]

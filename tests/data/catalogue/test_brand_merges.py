@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brand_merges, brands, deals, drafts
+from dealsite.data.catalogue import brand_merges, brands, deal_changes, deals, drafts, publishing
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import bulk, versions
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import job_actions
+from dealsite.data.jobs import queue
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Update
 from dealsite.worker import loop
@@ -122,18 +121,18 @@ def test_undoing_leaves_what_was_moved_on_since(work):
     merge()
     work()
     deal = deals.get(kept.id)
-    editing.edit(deal, deal.content, version=deal.version, brand=other, by="otto", now=NOW)
+    deal_changes.edit(deal, deal.content, version=deal.version, brand=other, by="otto", now=NOW)
     undo()
     work(LATER)
     assert [deals.get(one.id).content.brand for one in (kept, back)] == ["acme", "vela"]
 
 
 def edit(deal: deals.Deal, brand: Brand) -> Any:
-    return editing.edit(deal, deal.content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
+    return deal_changes.edit(deal, deal.content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
 
 
 def delete_and_restore(deal: deals.Deal) -> Any:
-    return deleting.restore(deal.id, by=EDITOR, now=NOW)[0]
+    return deal_changes.restore(deal.id, by=EDITOR, now=NOW)[0]
 
 
 def as_it_was(deal: deals.Deal) -> Any:
@@ -146,7 +145,7 @@ def as_it_was(deal: deals.Deal) -> Any:
 
 def move(deal: deals.Deal) -> Any:
     live_at = NOW + 2 * DAY
-    return rescheduling.reschedule(deal, live_at, new_id=make_id(live_at), by=EDITOR, now=NOW)
+    return publishing.reschedule(deal, live_at, new_id=make_id(live_at), by=EDITOR, now=NOW)
 
 
 OF_DRAFTS: dict[str, Callable[[drafts.Draft, Brand], Any]] = {
@@ -173,7 +172,7 @@ def test_nothing_is_written_to_a_merged_brand_by_whoever_read_it_before(name):
     brand = brands.get("vela")
     draft, deal = make_draft(brand="Vela"), make_deal(brand="Vela", live_at=NOW + DAY)
     if name == "restore":
-        deleting.delete(deal, by=EDITOR, now=NOW)
+        deal_changes.delete(deal, by=EDITOR, now=NOW)
     merge()
     written = OF_DRAFTS[name](draft, brand) if name in OF_DRAFTS else OF_DEALS[name](deal, brand)
     assert (written.content.brand, written.card.brand_name) == ("nordlicht", "Nordlicht")
@@ -326,9 +325,9 @@ def test_what_somebody_changes_before_it_moves_moves_unless_it_left_the_brand(ch
     deal, acme, later = make_deal(brand="Vela"), make_brand("Acme"), NOW + HOUR / 4
     merge()
     if change == "end":
-        editing.expire_now(deal, by="otto", now=later)
+        deal_changes.expire_now(deal, by="otto", now=later)
     else:
-        editing.edit(deal, deal.content, version=deal.version, brand=acme, by="otto", now=later)
+        deal_changes.edit(deal, deal.content, version=deal.version, brand=acme, by="otto", now=later)
     work()
     assert deals.get(deal.id).content.brand == {"end": "nordlicht", "move on": "acme"}[change]
     assert problems() == []
@@ -344,7 +343,7 @@ def test_a_move_that_failed_cannot_go_on_once_the_merge_is_undone(work):
     undo()
     for job_id in moves:
         with pytest.raises(errors.Conflict):
-            job_actions.retry(job_id, by=EDITOR, now=LATER)
+            queue.retry(job_id, by=EDITOR, now=LATER)
     work(LATER)
     assert (deals.get(deal.id).content.brand, problems()) == ("vela", [])
 
@@ -353,6 +352,6 @@ def test_a_merge_whose_move_was_cancelled_is_undone_as_far_as_it_came(work):
     deal = make_deal(brand="Vela")
     merge()
     for job_id in raw("vela").merge_jobs:
-        job_actions.cancel(job_id, by=EDITOR, now=NOW)
+        queue.cancel(job_id, by=EDITOR, now=NOW)
     undo()
     assert (deals.get(deal.id).content.brand, found()["vela"]) == ("vela", "vela")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brand_renames, brands, categories, deals, drafts, lists
+from dealsite.data.catalogue import brand_merges, brands, categories, deals, drafts, lists
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests.builders import DAY, EDITOR, NOW, PICTURE, make_brand, make_deal, make_draft
@@ -136,7 +136,7 @@ def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_i
     wait_for_indexes()
     job = jobs.take_next(now=NOW + DAY)
     assert job is not None
-    assert measured(brand_renames.rename_brand)(job, NOW + DAY) is None
+    assert measured(brand_merges.rename_brand)(job, NOW + DAY) is None
     jobs.finish(job)
     wait_for_indexes()
     assert deals.get(deal.id).card.brand_name == "Polarlicht"

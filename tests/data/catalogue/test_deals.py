@@ -13,16 +13,17 @@ from dealsite.data.catalogue import (
     brands,
     buckets,
     categories,
+    content,
+    deal_changes,
     deals,
     drafts,
     featured,
     lists,
-    renditions,
+    publishing,
 )
+from dealsite.data.catalogue.buckets import Page
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.cursors import Page
-from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
-from dealsite.data.catalogue.deal.stock import mark_writes
+from dealsite.data.catalogue.deals import sold_out_writes
 from dealsite.data.entities.deals import CODE, SHOP
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors, ids
@@ -49,7 +50,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 def edit(deal, *, brand="Nordlicht", by=EDITOR, now=NOW, **changes):
     content = replace(deal.content, **changes)
-    return editing.edit(deal, content, version=deal.version, brand=make_brand(brand), by=by, now=now)
+    return deal_changes.edit(deal, content, version=deal.version, brand=make_brand(brand), by=by, now=now)
 
 
 def feature(page_id, *featured_deals):
@@ -235,7 +236,7 @@ def test_a_move_takes_the_deal_from_one_feed_to_the_other(wait_for_indexes):
     make_category("toys-hobbies")
     aurora = make_brand("Aurora")
     content = replace(deal.content, brand="aurora", category="toys-hobbies")
-    moved = measured(editing.edit)(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
+    moved = measured(deal_changes.edit)(deal, content, version=1, brand=aurora, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert lists.brand_page("nordlicht", now=NOW)[1].cards == []
     assert lists.brand_page("aurora", now=NOW)[1].cards == [moved.card]
@@ -265,7 +266,7 @@ def test_an_edit_of_a_form_loaded_before_the_deal_was_featured_is_no_conflict():
 
 def test_editing_a_deleted_deal_is_not_found():
     deal = make_deal()
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
         edit(deal, title="New")
 
@@ -279,22 +280,22 @@ def test_an_edit_is_as_strict_as_publishing():
 
 def test_expiring_a_deal_ends_it_now_and_once(wait_for_indexes):
     deal = make_deal()
-    ended = measured(editing.expire_now)(deal, by=EDITOR, now=NOW)
+    ended = measured(deal_changes.expire_now)(deal, by=EDITOR, now=NOW)
     assert ended.content.expires_at == NOW
     assert deals.get(deal.id).card.state(NOW) == "expired"
-    assert editing.expire_now(ended, by=EDITOR, now=NOW + HOUR).content.expires_at == NOW
+    assert deal_changes.expire_now(ended, by=EDITOR, now=NOW + HOUR).content.expires_at == NOW
 
 
 def test_a_scheduled_deal_cannot_be_ended():
     deal = make_deal(live_at=NOW + HOUR)
     with pytest.raises(errors.Conflict):
-        editing.expire_now(deal, by=EDITOR, now=NOW)
+        deal_changes.expire_now(deal, by=EDITOR, now=NOW)
 
 
 def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
     deal = make_deal(expires_at=NOW + DAY)
     feature("front", deal)
-    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     with pytest.raises(errors.NotFound):
         deals.get(deal.id)
@@ -307,18 +308,18 @@ def test_a_deleted_deal_is_seen_nowhere(wait_for_indexes):
 
 def test_deleting_twice_is_harmless():
     deal, other = make_deal(), make_deal()
-    deleting.delete(deal, by=EDITOR, now=NOW)
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     assert brands.get_with_counts("nordlicht").deals == 1
     assert deals.get(other.id) == other
 
 
 def test_a_day_is_listed_while_it_holds_a_deal(wait_for_indexes):
     one, other = make_deal(), make_deal()
-    measured(deleting.delete)(one, by=EDITOR, now=NOW)
+    measured(deal_changes.delete)(one, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert buckets.all_days() == ["2026-11-21"]
-    deleting.delete(other, by=EDITOR, now=NOW)
+    deal_changes.delete(other, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert buckets.all_days() == []
     make_deal()
@@ -335,7 +336,7 @@ def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alon
     feature("front", other, deal)
     deal = deals.get(deal.id)
     new_id = make_id(to)
-    moved = rescheduling.reschedule(deal, to, new_id=new_id, by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, to, new_id=new_id, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert moved.id == new_id
     assert moved.live_at == to
@@ -352,26 +353,26 @@ def test_rescheduling_moves_a_deal_to_its_new_time_with_all_that_is_its(to, alon
 def test_rescheduling_twice_at_once_ends_at_one_deal():
     deal = make_deal(live_at=NOW + HOUR)
     new_id = make_id(NOW + DAY)
-    first = rescheduling.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW)
-    assert rescheduling.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW) == first
+    first = publishing.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW)
+    assert publishing.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW) == first
 
 
 def test_a_live_deal_keeps_its_time():
     deal = make_deal()
     with pytest.raises(errors.Conflict):
-        rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
+        publishing.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
 
 
 def test_a_deal_is_not_rescheduled_beyond_its_expiry():
     deal = make_deal(live_at=NOW + HOUR, expires_at=NOW + DAY)
     with pytest.raises(errors.Invalid):
-        rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
+        publishing.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
 
 
 def test_a_new_id_must_be_minted_for_the_new_time():
     deal = make_deal(live_at=NOW + HOUR)
     with pytest.raises(ValueError, match="minted"):
-        rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + HOUR), by=EDITOR, now=NOW)
+        publishing.reschedule(deal, NOW + DAY, new_id=make_id(NOW + HOUR), by=EDITOR, now=NOW)
 
 
 def test_many_deals_are_published_at_once_with_their_counters_summed():
@@ -423,7 +424,7 @@ def test_a_draft_edited_meanwhile_is_not_published_over():
 
 def sell(deal: deals.Deal, left: int) -> None:
     """Let the stock fall to a number, as a checkout does: the last piece marks the card."""
-    marks = mark_writes(deals.get(deal.id), sold_out=True) if left == 0 else []
+    marks = sold_out_writes(deals.get(deal.id), sold_out=True) if left == 0 else []
     table.transact([Update(key=keys.offer(deal.id), set={"stock": left}), *marks])
 
 
@@ -439,14 +440,14 @@ def test_an_edit_that_leaves_the_stock_alone_puts_nothing_back_that_sold_meanwhi
 def test_a_new_stock_is_refused_when_pieces_sold_meanwhile():
     deal = make_deal(stock=2)
     sell(deal, 1)
-    with pytest.raises(editing.StockChanged) as refused:
+    with pytest.raises(deal_changes.StockChanged) as refused:
         edit(deal, stock=5)
     assert refused.value.stock == 1
     assert measured(deals.get)(deal.id).stock == 1
 
 
 def test_sizes_are_made_by_a_job(wait_for_indexes):
-    measured(renditions.request)(["pictures/ab/x"], now=NOW)
+    measured(content.request_renditions)(["pictures/ab/x"], now=NOW)
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
     assert job is not None

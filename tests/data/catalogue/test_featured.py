@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dealsite.data.catalogue import deals, featured
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes, deals, featured
 from dealsite.data.table import errors
 from tests.builders import EDITOR, NOW, make_category, make_deal, make_id
 from tests.measuring import measured
@@ -75,7 +74,7 @@ def test_the_second_of_two_editors_is_shown_the_firsts_list():
 def test_a_deal_that_does_not_exist_is_never_featured():
     deal = make_deal()
     page = featured.get("front")
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound, match=deal.id):
         featured.set_featured(page, [deal], version=0, by=EDITOR, now=NOW)
     assert featured.get("front").cards == []

@@ -10,11 +10,10 @@ import pytest
 from django.conf import settings
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import featured, featured_plans, featured_versions
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import deal_changes, featured, featured_plans
 from dealsite.data.catalogue.deals import Deal
+from dealsite.data.catalogue.featured import FeaturedEntry
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
-from dealsite.data.catalogue.featured_versions import FeaturedEntry
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.integrity import retention
@@ -41,7 +40,7 @@ def put(*some: Deal, page_id: str = "front", now: Any = NOW, by: str = EDITOR) -
 
 
 def plan(*some: Deal, at: Any = SOON, plan_id: str = "") -> FeaturedPlan:
-    listed = featured_versions.listed_of([deal.card for deal in some])
+    listed = featured.versions_of([deal.card for deal in some])
     return featured_plans.create(
         featured.get("front"), listed, at=at, plan_id=plan_id or make_id(NOW), by="pia", now=NOW
     )
@@ -151,7 +150,7 @@ def test_deals_that_expired_or_were_deleted_are_left_out_and_noted(work):
         make_deal(title="Gone"),
     )
     planned = plan(expired, deleted, good)
-    deleting.delete(deleted, by=EDITOR, now=NOW)
+    deal_changes.delete(deleted, by=EDITOR, now=NOW)
     work(SOON)
     assert featured.get("front").ids == [good.id]
     assert measured(featured_plans.get)(planned.id).left_out == ("Over", "Gone")
@@ -251,7 +250,7 @@ def test_whatever_breaks_a_planned_list_is_set_once(when, work):
     while crashed:
         at += 1
         now = NOW + at * DAY
-        listed = featured_versions.listed_of([first.card])
+        listed = featured.versions_of([first.card])
         page = featured.get("front")
         planned = featured_plans.create(page, listed, at=now, plan_id=make_id(now), by="pia", now=now - HOUR)
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
@@ -306,29 +305,29 @@ def test_each_list_is_kept_when_the_next_one_is_set():
     put(first, by="ann")
     put(first, second)
     put()
-    kept = [featured_versions.get("front", version) for version in (1, 2)]
+    kept = [featured.get_version("front", version) for version in (1, 2)]
     assert [(one.version, [deal.title for deal in one.deals], one.by) for one in kept] == [
         (1, ["First"], "ann"),
         (2, ["First", "Second"], EDITOR),
     ]
     for page_id, version in (("front", 3), ("front", 9), ("editors-choice", 1)):
         with pytest.raises(errors.NotFound):
-            featured_versions.get(page_id, version)
+            featured.get_version(page_id, version)
 
 
 @pytest.mark.engines("native")
 def test_only_the_last_lists_are_kept():
     some = [make_deal(), make_deal()]
-    for number in range(featured_versions.KEPT + 3):
+    for number in range(featured.KEPT + 3):
         put(some[number % 2])
     with pytest.raises(errors.NotFound):
-        featured_versions.get("front", 2)
-    assert measured(featured_versions.get)("front", 3).version == 3
+        featured.get_version("front", 2)
+    assert measured(featured.get_version)("front", 3).version == 3
 
 
 def test_a_plan_whose_time_has_come_is_set():
     deal = make_deal()
-    listed = featured_versions.listed_of([deal.card])
+    listed = featured.versions_of([deal.card])
     made = measured(featured_plans.create)(
         featured.get("front"), listed, at=SOON, plan_id=make_id(NOW), by="pia", now=NOW
     )

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import activity, deals, hot, relations
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import activity, deal_changes, deals, hot, relations
 from dealsite.data.catalogue.hot import HotDeal, Ranking
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch
@@ -88,7 +87,7 @@ def test_deals_are_ranked_by_what_happened_to_them_and_by_their_age(wait_for_ind
     activity.count(idle.id, TODAY - 3 * DAY, orders=1)  # too long ago to be looked for
     for one in (later, gone):
         activity.count(one.id, TODAY, orders=9)
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     relations.remove(relations.DEAL_LIKE, liked.id, "sam")
     relations.add(relations.DEAL_LIKE, liked.id, "sam", now=NOW)
     wait_for_indexes()
@@ -214,7 +213,7 @@ def test_a_page_is_filled_though_many_have_gone_or_ended_since(monkeypatch):
     ids = [deal.id for deal in made]
     known(*made)
     for deal in made[2:10]:
-        deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+        deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     with table.metered() as meter:
         page = hot.hot_deals(now=NOW)
     assert [card.id for card in page.cards] == [ids[0], ids[1], ids[10]]

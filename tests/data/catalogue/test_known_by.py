@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, drafts, known_by
-from dealsite.data.catalogue.deal import deleting, editing, rescheduling
+from dealsite.data.catalogue import brands, deal_changes, deals, display_names, drafts, publishing
 from dealsite.data.editing import trash
 from dealsite.data.integrity import checks
 from dealsite.data.table.writes import Delete
@@ -32,52 +31,54 @@ OTHERS = [
 
 
 def found(link):
-    return set(known_by.known_by(known_by.same_link(link)))
+    return set(display_names.known_by(display_names.same_link(link)))
 
 
 def test_links_to_one_page_are_one():
-    assert {known_by.same_link(link) for link in SAME} == {known_by.same_link(LINK)}
-    assert known_by.same_link(LINK) not in {known_by.same_link(link) for link in OTHERS}
-    assert known_by.same_link("https://xn--bcher-kva.example/a") == known_by.same_link(
+    assert {display_names.same_link(link) for link in SAME} == {display_names.same_link(LINK)}
+    assert display_names.same_link(LINK) not in {display_names.same_link(link) for link in OTHERS}
+    assert display_names.same_link("https://xn--bcher-kva.example/a") == display_names.same_link(
         "https://bücher.example/a"
     )
     for link in ("https://a..example/", "https://[::1]/", "", "https://a.example:x/"):
-        known_by.same_link(link)
+        display_names.same_link(link)
 
 
 def test_what_has_or_had_a_link_is_found():
     deal, draft = make_deal(link=LINK), make_draft(link=SAME[0])
-    assert set(measured(known_by.known_by)(known_by.same_link(LINK))) == {deal.id, draft.id}
+    assert set(measured(display_names.known_by)(display_names.same_link(LINK))) == {deal.id, draft.id}
     brand = brands.get(deal.content.brand)
     content = replace(deal.content, link="https://shop.example/2")
-    deal = editing.edit(deal, content, version=1, brand=brand, by=EDITOR, now=NOW)
+    deal = deal_changes.edit(deal, content, version=1, brand=brand, by=EDITOR, now=NOW)
     drafts.save(
         draft, replace(draft.content, link=content.link), version=1, by=EDITOR, now=NOW, autosave=make_id()
     )
     assert found(content.link) == found(LINK) == {deal.id, draft.id}
-    assert known_by.all_known_by([known_by.same_link(one) for one in (LINK, OTHERS[0])]).keys() == {
-        *(known_by.same_link(one) for one in (LINK, OTHERS[0]))
+    assert display_names.all_known_by([display_names.same_link(one) for one in (LINK, OTHERS[0])]).keys() == {
+        *(display_names.same_link(one) for one in (LINK, OTHERS[0]))
     }
 
 
 def test_a_deal_that_moves_is_found_under_its_new_id():
     deal = make_deal(live_at=NOW + DAY, link=LINK)
-    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
     assert moved.id in found(LINK)
     assert deals.get(moved.id).content.link == LINK
 
 
 def test_an_article_number_is_one_however_it_is_written():
     same = ("AB-1 x", " ab-1\u00a0X\n", "ＡＢ-１ x", "AB\u200b-1  x")
-    assert {known_by.same_number(one) for one in same} == {known_by.same_number("AB-1 x")}
+    assert {display_names.same_number(one) for one in same} == {display_names.same_number("AB-1 x")}
     others = ("AB1 x", "AB-01 x", "ab-1", "AB-1/x", "ß", "7")
-    assert len({known_by.same_number(one) for one in (*others, same[0])}) == 7
-    assert {known_by.same_number(one) for one in ("", " ", "-", "#", "\u200b")} == {""}
-    assert known_by.names_of("", " - ") == []
+    assert len({display_names.same_number(one) for one in (*others, same[0])}) == 7
+    assert {display_names.same_number(one) for one in ("", " ", "-", "#", "\u200b")} == {""}
+    assert display_names.names_of("", " - ") == []
     content = make_content(link=LINK, article_number="B1")
-    assert len(known_by.write(make_id(), content.names)) == 2
+    assert len(display_names.known_by_write(make_id(), content.names)) == 2
     assert (
-        known_by.write(make_id(), replace(content, link=SAME[0], article_number="b1 ").names, content.names)
+        display_names.known_by_write(
+            make_id(), replace(content, link=SAME[0], article_number="b1 ").names, content.names
+        )
         == []
     )
 
@@ -89,13 +90,13 @@ def test_the_shop_of_a_link_is_its_host():
         ("https://shop.example:8443/", "shop.example:8443"),
         *(("https://a..example/", ""), ("https://a.example:x/", ""), ("", "")),
     ):
-        assert known_by.shop_of(link) == shop
+        assert display_names.shop_of(link) == shop
 
 
 @pytest.mark.parametrize("kind", ["deal", "draft"])
 def test_an_article_number_costs_an_item_when_it_is_new_and_nothing_else(kind):
     one: Any = make_deal(link=LINK) if kind == "deal" else make_draft(brand="Nordlicht", link=LINK)
-    save: Any = editing.edit if kind == "deal" else drafts.save
+    save: Any = deal_changes.edit if kind == "deal" else drafts.save
 
     def change(**changes):
         nonlocal one
@@ -110,29 +111,29 @@ def test_an_article_number_costs_an_item_when_it_is_new_and_nothing_else(kind):
     assert len(known()) == 1
     change(article_number="B-1")
     change(title="Again", article_number=" b-1")
-    assert (len(known()), known_by.known_by(known_by.same_number("B-1"))) == (2, [one.id])
+    assert (len(known()), display_names.known_by(display_names.same_number("B-1"))) == (2, [one.id])
     change(article_number="")
     change(article_number="C1", link=OTHERS[0])
-    assert (len(known()), known_by.known_by(known_by.same_number("c1"))) == (4, [one.id])
+    assert (len(known()), display_names.known_by(display_names.same_number("c1"))) == (4, [one.id])
     assert checks.find(retired=True) == []
 
 
 def test_a_deal_keeps_its_article_number_wherever_it_goes():
     deal = make_deal(live_at=NOW + DAY, article_number="B-1")
-    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
-    deleting.delete(moved, by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
+    deal_changes.delete(moved, by=EDITOR, now=NOW)
     trash.restore("deal", moved.id, by=EDITOR, now=NOW)
     assert deals.get(moved.id).content.article_number == "B-1"
-    assert set(known_by.known_by(known_by.same_number("b-1"))) == {deal.id, moved.id}
+    assert set(display_names.known_by(display_names.same_number("b-1"))) == {deal.id, moved.id}
     assert checks.find(retired=True) == []
 
 
 def test_what_releases_before_stored_is_no_damage_and_can_be_added():
     deal, draft = make_deal(link=LINK, article_number="B 1"), make_draft(article_number="b 1", link=LINK)
     for one in (deal, draft):
-        for name in known_by.names_of(LINK, "B 1"):
+        for name in display_names.names_of(LINK, "B 1"):
             table.write(Delete(key=keys.deal_by(name, one.id)))
     assert (found(LINK), checks.find()) == (set(), [])
     repaired, left = checks.repair_all()
     assert (len(repaired), left, found(LINK)) == (4, [], {deal.id, draft.id})
-    assert set(known_by.known_by(known_by.same_number("B 1"))) == {deal.id, draft.id}
+    assert set(display_names.known_by(display_names.same_number("B 1"))) == {deal.id, draft.id}

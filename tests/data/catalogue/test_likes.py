@@ -3,8 +3,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deals, relations
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import brands, categories, deal_changes, deals, relations
 from dealsite.data.editing import trash
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -168,13 +167,13 @@ def test_fifty_threads_liking_and_unliking_leave_the_counter_equal_to_the_likes(
 def test_a_deal_in_the_trash_keeps_its_likes_and_gets_no_new_ones(wait_for_indexes):
     for username in ("sam", "tom"):
         relations.add(relations.DEAL_LIKE, DEAL, username, now=NOW)
-    deleting.delete(deals.get(DEAL), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(DEAL), by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
         relations.add(relations.DEAL_LIKE, DEAL, "ann", now=NOW)
     assert relations.remove(relations.DEAL_LIKE, DEAL, "tom") is True
     wait_for_indexes()
     assert checks.find() == []
-    deleting.restore(DEAL, by=EDITOR, now=NOW)
+    deal_changes.restore(DEAL, by=EDITOR, now=NOW)
     assert likes_of_deal() == 1
 
 
@@ -184,7 +183,7 @@ def test_likes_go_with_a_deal_that_is_deleted_for_good(room, monkeypatch, wait_f
     people = [make_user(f"user{number}").username for number in range(4)]
     for username in people:
         relations.add(relations.DEAL_LIKE, DEAL, username, now=NOW)
-    deleting.delete(deals.get(DEAL), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(DEAL), by=EDITOR, now=NOW)
     assert trash.purge("deal", DEAL, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert [row for name in people for row in relations.likes_of(name)] == []
@@ -213,7 +212,7 @@ def test_a_deal_that_goes_while_it_is_liked_leaves_no_like_of_nothing():
         like()
 
         def go(deal=deal):
-            deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+            deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
             trash.purge("deal", deal.id, by=EDITOR, now=NOW)
 
         outcomes = at_once(go, unlike, like, like)

@@ -8,14 +8,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dealsite.data import table
-from dealsite.data.catalogue import categories, deals, lists
+from dealsite.data.catalogue import categories, deal_changes, deals, lists, publishing
+from dealsite.data.catalogue.buckets import Cursor, Page
 from dealsite.data.catalogue.cards import ENDING_SOON
-from dealsite.data.catalogue.cursors import Cursor, Page
-from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors, ids
@@ -86,19 +84,19 @@ class Model:
         deal_id = sorted(self.deals)[what % len(self.deals)]
         deal = deals.get(deal_id)
         if kind == "delete":
-            deleting.delete(deal, by=EDITOR, now=NOW)
+            deal_changes.delete(deal, by=EDITOR, now=NOW)
             del self.deals[deal_id]
         elif kind == "reschedule":
             if deal.card.is_visible(NOW):
                 return
             new_id = make_id(place)
-            rescheduling.reschedule(deal, place, new_id=new_id, by=EDITOR, now=NOW)
+            publishing.reschedule(deal, place, new_id=new_id, by=EDITOR, now=NOW)
             self.put(new_id, self.deals.pop(deal_id))
         else:
             to = place if kind == "move" else self.deals[deal_id]
             content = replace(deal.content, title=f"{deal.content.title}.", brand=to[0], category=to[1])
             brand = make_brand(BRANDS[to[0]])
-            editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
+            deal_changes.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW)
             self.put(deal_id, to)
 
     def feed(self, name: str) -> set[str]:
@@ -270,7 +268,7 @@ def test_pages_hold_25_deals_and_lead_forth_and_back(name):
 def test_a_cursor_survives_the_deletion_of_its_deal(wait_for_indexes):
     first = page_of("front")
     second = page_of("front", after=first.after)
-    deleting.delete(deals.get(first.after), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(first.after), by=EDITOR, now=NOW)
     wait_for_indexes()
     assert page_of("front", after=first.after).cards == second.cards
 

@@ -8,15 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, prices
+from dealsite.data.catalogue import deal_changes, deals, publishing
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import problems
-from dealsite.data.catalogue.deal import editing, publishing, rescheduling
-from dealsite.data.catalogue.prices import Price
+from dealsite.data.catalogue.deals import Price
 from dealsite.data.entities.deals import HERE, SHOP
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Delete, Update
@@ -40,17 +38,17 @@ NORDLICHT = Brand("nordlicht", "Nordlicht")
 
 def reprice(deal: deals.Deal, price: str, was_price: str | None = "119.00", *, now=NOW) -> deals.Deal:
     content = make_content(price=Decimal(price), was_price=Decimal(was_price) if was_price else None)
-    return editing.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
+    return deal_changes.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
 
 
 def retold(deal: deals.Deal, *, now: datetime, **changed: Any) -> deals.Deal:
     """Return a deal at a shop that has another price, or condition, from a time on."""
     content = make_content(**({"link": LINK, "was_price": None} | changed))
-    return editing.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
+    return deal_changes.edit(deal, content, version=deal.version, brand=NORDLICHT, by=EDITOR, now=now)
 
 
 def kept(deal_id: str) -> list[tuple[datetime, str]]:
-    return [(one.since, str(one.price)) for one in prices.of_deal(deal_id)]
+    return [(one.since, str(one.price)) for one in deals.prices_of(deal_id)]
 
 
 def days(*pairs: tuple[float, int]) -> list[Price]:
@@ -70,7 +68,7 @@ def test_each_change_of_a_price_is_kept_and_nothing_else_is():
     deal = make_deal()
     deal = reprice(deal, "69.90")
     deal = reprice(deal, "69.90", "99.00", now=NOW + HOUR)
-    deal = editing.edit(
+    deal = deal_changes.edit(
         deal,
         make_content(title="Other", price=Decimal("69.90"), was_price=Decimal("99.00")),
         version=deal.version,
@@ -78,11 +76,8 @@ def test_each_change_of_a_price_is_kept_and_nothing_else_is():
         by=EDITOR,
         now=NOW + 2 * HOUR,
     )
-    editing.expire_now(deal, by=EDITOR, now=NOW + 3 * HOUR)
-    assert kept(deal.id) == [
-        (deal.live_at, "79.90"),
-        (NOW, "69.90"),
-    ]
+    deal_changes.expire_now(deal, by=EDITOR, now=NOW + 3 * HOUR)
+    assert kept(deal.id) == [(deal.live_at, "79.90"), (NOW, "69.90")]
 
 
 @pytest.mark.usefixtures("whole_table")
@@ -97,7 +92,7 @@ def test_a_price_that_nobody_was_offered_is_not_kept():
     deal = reprice(deal, "69.90")
     assert kept(deal.id) == [(NOW + DAY, "69.90")]
     new_id = make_id(NOW + 2 * DAY)
-    rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    publishing.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     assert kept(deal.id) == []
     assert kept(new_id) == [(NOW + 2 * DAY, "69.90")]
 
@@ -121,7 +116,7 @@ def test_a_deal_without_a_price_keeps_none_and_what_it_costs_later_is_compared_w
 def test_a_scheduled_deal_loses_and_gets_its_price():
     deal = retold(make_deal(live_at=NOW + DAY, link=LINK), now=NOW, **CONDITION)
     assert kept(deal.id) == []
-    deal = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
+    deal = publishing.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by=EDITOR, now=NOW)
     assert kept(deal.id) == []
     deal = retold(deals.get(deal.id), now=NOW, price=Decimal("40.00"))
     assert kept(deal.id) == [(NOW + 2 * DAY, "40.00")]
@@ -181,7 +176,7 @@ def test_what_prices_cost():
     deal = make_deal()
     with table.metered() as meter:
         reprice(deal, "69.90")
-        measured(prices.of_deal)(deal.id)
+        measured(deals.prices_of)(deal.id)
     assert [operation for operation, _ in meter.log] == ["Query", "TransactWriteItems", "Query"]
 
 
@@ -223,7 +218,7 @@ def test_a_price_is_compared_with_the_lowest_of_the_30_days_before_it_where_they
     history, stated, low, raised_from
 ):
     day = None if stated is None else (NOW - timedelta(days=stated)).date()
-    found = prices.comparison(history, ELSEWHERE, day)
+    found = deals.comparison(history, ELSEWHERE, day)
     assert found == (low and Decimal(low), raised_from and Decimal(raised_from))
 
 
@@ -246,7 +241,7 @@ def test_the_low_is_what_looking_at_each_hour_finds(pairs):
         began -= timedelta(hours=1)
     hours = [began - timedelta(hours=n) for n in range(1, 30 * 24 + 1)]
     is_known = hours[-1] >= history[0].since
-    assert prices.comparison(history, None, None)[0] == (min(map(price_at, hours)) if is_known else None)
+    assert deals.comparison(history, None, None)[0] == (min(map(price_at, hours)) if is_known else None)
 
 
 @pytest.mark.parametrize(
@@ -281,9 +276,9 @@ def test_what_may_be_said_of_a_price_follows_its_changes_and_those_of_what_it_is
     assert (deal.card.low, deal.card.percent_off, deal.card.rrp) == (Decimal("79.90"), 37, None)
     stated = replace(deal.content, low_seen_at="its page", low_seen_on=NOW.date(), was_price=Decimal("60.00"))
     brand = Brand("nordlicht", "Nordlicht")
-    deal = editing.edit(deal, stated, version=deal.version, brand=brand, by=EDITOR, now=NOW + HOUR)
+    deal = deal_changes.edit(deal, stated, version=deal.version, brand=brand, by=EDITOR, now=NOW + HOUR)
     assert (deal.card.low, deal.card.percent_off) == (Decimal("60.00"), 16)
-    deal = editing.edit(
+    deal = deal_changes.edit(
         deal,
         replace(stated, sold=SHOP, link="https://other.example/", title="Elsewhere"),
         version=deal.version,
@@ -291,5 +286,5 @@ def test_what_may_be_said_of_a_price_follows_its_changes_and_those_of_what_it_is
         by=EDITOR,
         now=NOW + DAY,
     )
-    assert (deal.card.low, len(prices.of_seller(prices.of_deal(deal.id)))) == (Decimal("60.00"), 1)
+    assert (deal.card.low, len(deals.of_seller(deals.prices_of(deal.id)))) == (Decimal("60.00"), 1)
     assert deals.get(deal.id) == deal

@@ -8,9 +8,8 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, featured, prices
+from dealsite.data.catalogue import brands, deal_changes, deals, featured
 from dealsite.data.catalogue.content import sold_by
-from dealsite.data.catalogue.deal import editing
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.entities.deals import CODE, HERE, SHOP
 from dealsite.data.integrity import checks
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 def edit(deal, *, now=NOW, **changes):
     brand = brands.get(deal.content.brand)
     content = replace(deal.content, **changes)
-    return editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=now)
+    return deal_changes.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=now)
 
 
 def is_elsewhere(deal) -> bool:
@@ -62,7 +61,7 @@ def test_a_deal_goes_to_a_shop_and_comes_back():
     without = edit(aside, link="", now=NOW + 2 * HOUR)
     assert "link" not in (table.get(keys.deal(deal.id)) or {})
     assert deals.get(deal.id) == without
-    assert [one.new_seller for one in prices.of_deal(deal.id)] == [False, True, True]
+    assert [one.new_seller for one in deals.prices_of(deal.id)] == [False, True, True]
     assert checks.find(retired=True) == []
 
 

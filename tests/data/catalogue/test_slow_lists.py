@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import buckets, lists
-from dealsite.data.catalogue.cursors import Page
-from dealsite.data.catalogue.deal import publishing
+from dealsite.data.catalogue import buckets, lists, publishing
+from dealsite.data.catalogue.buckets import Page
 from dealsite.data.catalogue.lists import FILTERED_QUERIES, DealFilter
 from dealsite.data.table.paging import to_end
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_deal, make_id

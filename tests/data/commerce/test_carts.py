@@ -9,11 +9,9 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import editing
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CannotAdd
+from dealsite.data.catalogue import deal_changes, deals
+from dealsite.data.commerce import cart_changes, carts
+from dealsite.data.commerce.cart_changes import CannotAdd
 from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME, CartChanged, CartFull
 from dealsite.data.entities.commerce import ACTIVE, MAX_SAVED, MAX_SAVED_OF_VISITOR, SAVED
 from dealsite.data.entities.deals import SHOP
@@ -55,13 +53,7 @@ def test_a_line_holds_what_its_shopper_was_shown():
     added = add(ANN, deal, 2)
     assert added.id == deal.id
     (line,) = carts.read(ANN, now=NOW).active
-    assert (line.deal, line.status, line.quantity, line.at, line.username) == (
-        deal.id,
-        ACTIVE,
-        2,
-        NOW,
-        "ann",
-    )
+    assert (line.deal, line.status, line.quantity, line.at, line.username) == (deal.id, ACTIVE, 2, NOW, "ann")
     assert (line.title, line.brand, line.brand_name, line.category) == (
         "Lamp",
         "nordlicht",
@@ -94,9 +86,9 @@ def test_a_deal_added_again_adds_to_its_line():
 def test_a_form_sent_twice_adds_once():
     deal = make_deal()
     form = want(deal, 2, token=make_id(NOW, 901))
-    measured(changing.add)(ANN, form, now=NOW)
+    measured(cart_changes.add)(ANN, form, now=NOW)
     version = carts.read(ANN, now=NOW).version
-    changing.add(ANN, form, now=NOW)
+    cart_changes.add(ANN, form, now=NOW)
     assert (held(ANN), carts.read(ANN, now=NOW).version) == ({deal.id: (ACTIVE, 2)}, version)
     add(ANN, deal, 2, token=make_id(NOW, 902))
     assert held(ANN) == {deal.id: (ACTIVE, 4)}
@@ -105,9 +97,9 @@ def test_a_form_sent_twice_adds_once():
 def test_a_form_sent_twice_adds_once_though_the_number_was_changed_in_between():
     deal = make_deal()
     form = want(deal, 2, token=make_id(NOW, 901))
-    changing.add(ANN, form, now=NOW)
-    changing.change_quantity(ANN, deal.id, 5, now=NOW)
-    changing.add(ANN, form, now=NOW)
+    cart_changes.add(ANN, form, now=NOW)
+    cart_changes.change_quantity(ANN, deal.id, 5, now=NOW)
+    cart_changes.add(ANN, form, now=NOW)
     assert held(ANN) == {deal.id: (ACTIVE, 5)}
 
 
@@ -115,11 +107,7 @@ def test_carts_of_two_shoppers_have_nothing_in_common():
     deal = make_deal()
     add(ANN, deal)
     add(GUEST, deal, 4)
-    assert (held(ANN), held(BOB), held(GUEST)) == (
-        {deal.id: (ACTIVE, 1)},
-        {},
-        {deal.id: (ACTIVE, 4)},
-    )
+    assert (held(ANN), held(BOB), held(GUEST)) == ({deal.id: (ACTIVE, 1)}, {}, {deal.id: (ACTIVE, 4)})
 
 
 def test_what_cannot_be_bought_is_refused_with_the_reason():
@@ -161,7 +149,7 @@ def test_a_line_has_at_most_999_pieces():
     with pytest.raises(CannotAdd, match="up to 999 pieces"):
         add(ANN, deal)
     with pytest.raises(errors.Invalid, match="from 1 to 999"):
-        changing.change_quantity(ANN, deal.id, 1000, now=NOW)
+        cart_changes.change_quantity(ANN, deal.id, 1000, now=NOW)
     assert held(ANN) == {deal.id: (ACTIVE, 999)}
 
 
@@ -185,20 +173,20 @@ def test_a_number_of_pieces_that_cannot_be_is_refused(quantity):
 )
 def test_what_no_form_sends_is_refused(damage):
     with pytest.raises(errors.Invalid, match="damaged"):
-        changing.add(ANN, replace(want(make_id()), **damage), now=NOW)
+        cart_changes.add(ANN, replace(want(make_id()), **damage), now=NOW)
 
 
 def test_the_same_deal_twice_in_a_form_is_refused():
     deal_id = make_id()
     with pytest.raises(errors.Invalid, match="twice"):
-        changing.add_many(ANN, [want(deal_id), want(deal_id)], now=NOW)
+        cart_changes.add_many(ANN, [want(deal_id), want(deal_id)], now=NOW)
 
 
 def test_two_lines_cannot_have_one_id():
     first, second, third = make_deals(3)
     line_id = make_id(NOW)
     with pytest.raises(errors.Invalid, match="damaged"):
-        changing.add_many(ANN, [want(first, line_id=line_id), want(second, line_id=line_id)], now=NOW)
+        cart_changes.add_many(ANN, [want(first, line_id=line_id), want(second, line_id=line_id)], now=NOW)
     add(ANN, first, line_id=line_id)
     with pytest.raises(errors.Invalid, match="damaged"):
         add(ANN, third, line_id=line_id, now=NOW + MINUTE)
@@ -207,7 +195,7 @@ def test_two_lines_cannot_have_one_id():
 
 def test_of_several_deals_those_are_added_that_can_be():
     live, sold_out = make_deal(), make_deal(stock=0)
-    added = changing.add_many(ANN, [want(live, 2), want(sold_out)], now=NOW)
+    added = cart_changes.add_many(ANN, [want(live, 2), want(sold_out)], now=NOW)
     assert list(added.deals) == [live.id]
     assert {deal: "sold out" in why for deal, why in added.refused.items()} == {sold_out.id: True}
     assert held(ANN) == {live.id: (ACTIVE, 2)}
@@ -225,15 +213,15 @@ def test_a_full_cart_takes_no_further_deal_but_more_of_the_same():
 def test_what_was_saved_stays_so_where_a_full_cart_cannot_take_it_back():
     some = make_deals(26)
     add(ANN, some[25])
-    changing.move(ANN, ref_of(ANN, some[25]), SAVED, now=NOW)
+    cart_changes.move(ANN, ref_of(ANN, some[25]), SAVED, now=NOW)
     fill(ANN, some[:25])
     with pytest.raises(CannotAdd, match="A cart holds up to 25 deals"):
         add(ANN, some[25])
-    added = measured(changing.add_many)(ANN, [want(some[25]), want(some[0])], now=NOW)
+    added = measured(cart_changes.add_many)(ANN, [want(some[25]), want(some[0])], now=NOW)
     assert (list(added.refused), list(added.deals)) == ([some[25].id], [some[0].id])
     assert held(ANN)[some[25].id] == (SAVED, 1)
     with pytest.raises(CartFull):
-        changing.move(ANN, ref_of(ANN, some[25]), ACTIVE, now=NOW)
+        cart_changes.move(ANN, ref_of(ANN, some[25]), ACTIVE, now=NOW)
     assert len(held(ANN)) == 26
 
 
@@ -241,7 +229,7 @@ def test_a_price_the_shopper_saw_is_what_his_line_says():
     deal = make_deal()
     form = want(deal, seen=Decimal("79.90"))
     edit(deal, price=Decimal("89.90"))
-    changing.add(ANN, form, now=NOW)
+    cart_changes.add(ANN, form, now=NOW)
     assert problems() == {deal.id: (carts.PRICE_UP,)}
 
 
@@ -251,12 +239,12 @@ def test_a_price_the_shopper_saw_is_what_his_line_says():
 def test_a_number_is_changed():
     deal = make_deal(stock=5)
     add(ANN, deal, 2)
-    changing.change_quantity(ANN, deal.id, 5, now=NOW)
+    cart_changes.change_quantity(ANN, deal.id, 5, now=NOW)
     assert held(ANN) == {deal.id: (ACTIVE, 5)}
     with pytest.raises(CannotAdd, match="Only 5 are left"):
-        changing.change_quantity(ANN, deal.id, 6, now=NOW)
+        cart_changes.change_quantity(ANN, deal.id, 6, now=NOW)
     version = carts.read(ANN, now=NOW).version
-    changing.change_quantity(ANN, deal.id, 5, now=NOW)
+    cart_changes.change_quantity(ANN, deal.id, 5, now=NOW)
     assert carts.read(ANN, now=NOW).version == version
 
 
@@ -264,16 +252,16 @@ def test_fewer_can_be_had_of_what_is_not_offered_any_more_and_more_cannot():
     deal = make_deal()
     add(ANN, deal, 3)
     delete(deal)
-    measured(changing.change_quantity)(ANN, deal.id, 2, now=NOW)
+    measured(cart_changes.change_quantity)(ANN, deal.id, 2, now=NOW)
     with pytest.raises(CannotAdd, match="not offered any more"):
-        changing.change_quantity(ANN, deal.id, 3, now=NOW)
+        cart_changes.change_quantity(ANN, deal.id, 3, now=NOW)
     assert held(ANN) == {deal.id: (ACTIVE, 2)}
 
 
 def test_the_number_of_what_is_not_in_the_cart_cannot_be_changed():
     for deal_id in (make_deal().id, "x#y", ""):
         with pytest.raises(errors.NotFound, match="not in your cart"):
-            changing.change_quantity(ANN, deal_id, 2, now=NOW)
+            cart_changes.change_quantity(ANN, deal_id, 2, now=NOW)
 
 
 # Later, now, not at all
@@ -283,10 +271,10 @@ def test_a_line_is_saved_for_later_and_comes_back_as_the_newest():
     old, new = make_deals(2)
     add(ANN, old, 3)
     add(ANN, new, now=NOW + MINUTE)
-    moved = measured(changing.move)(ANN, ref_of(ANN, old), SAVED, now=NOW + HOUR)
+    moved = measured(cart_changes.move)(ANN, ref_of(ANN, old), SAVED, now=NOW + HOUR)
     assert (moved.status, moved.at, moved.quantity) == (SAVED, NOW + HOUR, 3)
     assert held(ANN) == {old.id: (SAVED, 3), new.id: (ACTIVE, 1)}
-    back = changing.move(ANN, moved.ref, ACTIVE, now=NOW + 2 * HOUR)
+    back = cart_changes.move(ANN, moved.ref, ACTIVE, now=NOW + 2 * HOUR)
     assert [line.deal for line in measured(carts.read)(ANN, now=NOW).active] == [old.id, new.id]
     assert back.ref != moved.ref
 
@@ -295,16 +283,16 @@ def test_a_move_sent_twice_moves_once():
     deal = make_deal()
     add(ANN, deal)
     ref = ref_of(ANN, deal)
-    changing.move(ANN, ref, SAVED, now=NOW)
-    assert changing.move(ANN, ref, SAVED, now=NOW + MINUTE) is None
-    assert changing.move(ANN, ref_of(ANN, deal), SAVED, now=NOW + MINUTE).at == NOW
+    cart_changes.move(ANN, ref, SAVED, now=NOW)
+    assert cart_changes.move(ANN, ref, SAVED, now=NOW + MINUTE) is None
+    assert cart_changes.move(ANN, ref_of(ANN, deal), SAVED, now=NOW + MINUTE).at == NOW
     assert held(ANN) == {deal.id: (SAVED, 1)}
 
 
 def test_what_was_saved_is_added_back_with_its_pieces():
     deal = make_deal()
     add(ANN, deal, 2)
-    changing.move(ANN, ref_of(ANN, deal), SAVED, now=NOW)
+    cart_changes.move(ANN, ref_of(ANN, deal), SAVED, now=NOW)
     add(ANN, deal, 3, now=NOW + MINUTE)
     assert held(ANN) == {deal.id: (ACTIVE, 5)}
 
@@ -313,10 +301,10 @@ def test_a_removed_line_is_restored_so_that_it_can_be_added_again():
     deal = make_deal()
     add(ANN, deal, 2)
     ref = ref_of(ANN, deal)
-    gone = changing.remove(ANN, ref, now=NOW)
+    gone = cart_changes.remove(ANN, ref, now=NOW)
     assert (gone.deal, gone.quantity, gone.price) == (deal.id, 2, Decimal("79.90"))
     assert held(ANN) == {}
-    assert changing.remove(ANN, ref, now=NOW) is None
+    assert cart_changes.remove(ANN, ref, now=NOW) is None
     add(ANN, deal, gone.quantity, seen=gone.price)
     assert held(ANN) == {deal.id: (ACTIVE, 2)}
 
@@ -336,19 +324,19 @@ def test_a_removed_line_is_restored_so_that_it_can_be_added_again():
 )
 def test_a_line_that_no_form_names_is_refused(ref):
     with pytest.raises(errors.Invalid, match="damaged"):
-        changing.remove(ANN, ref, now=NOW)
+        cart_changes.remove(ANN, ref, now=NOW)
 
 
 def test_a_line_is_moved_to_no_other_status():
     with pytest.raises(errors.Invalid, match="damaged"):
-        changing.move(ANN, f"ACTIVE.2026-11-21T12:00:00.000Z.{make_id()}", "PURCHASED", now=NOW)
+        cart_changes.move(ANN, f"ACTIVE.2026-11-21T12:00:00.000Z.{make_id()}", "PURCHASED", now=NOW)
 
 
 def test_another_shoppers_line_is_not_there():
     deal = make_deal()
     add(ANN, deal)
-    assert changing.remove(BOB, ref_of(ANN, deal), now=NOW) is None
-    assert changing.move(BOB, ref_of(ANN, deal), SAVED, now=NOW) is None
+    assert cart_changes.remove(BOB, ref_of(ANN, deal), now=NOW) is None
+    assert cart_changes.move(BOB, ref_of(ANN, deal), SAVED, now=NOW) is None
     assert held(ANN) == {deal.id: (ACTIVE, 1)}
 
 
@@ -359,7 +347,7 @@ def test_no_more_than_fifty_deals_are_saved_for_later():
         fill(ANN, some[first : first + 25])
         for line in carts.read(ANN, now=NOW).active:
             try:
-                changing.move(ANN, line.ref, SAVED, now=NOW)
+                cart_changes.move(ANN, line.ref, SAVED, now=NOW)
             except CartFull as full:
                 assert "Up to 50" in str(full)  # noqa: PT017
     assert sorted(status for status, _ in held(ANN).values()) == [ACTIVE] + [SAVED] * MAX_SAVED
@@ -369,9 +357,9 @@ def test_a_visitor_saves_no_more_than_can_be_merged():
     some = make_deals(MAX_SAVED_OF_VISITOR + 1)
     fill(GUEST, some)
     for deal in some[:-1]:
-        changing.move(GUEST, ref_of(GUEST, deal), SAVED, now=NOW)
+        cart_changes.move(GUEST, ref_of(GUEST, deal), SAVED, now=NOW)
     with pytest.raises(CartFull, match="Up to 10"):
-        changing.move(GUEST, ref_of(GUEST, some[-1]), SAVED, now=NOW)
+        cart_changes.move(GUEST, ref_of(GUEST, some[-1]), SAVED, now=NOW)
 
 
 # What changed
@@ -424,7 +412,7 @@ def test_accepting_takes_over_what_changed():
     edit(fewer, stock=2)
     edit(sold_out, stock=0)
     delete(gone)
-    measured(changing.accept)(ANN, seen=look().digest, now=NOW + MINUTE)
+    measured(cart_changes.accept)(ANN, seen=look().digest, now=NOW + MINUTE)
     assert held(ANN) == {
         up.id: (ACTIVE, 3),
         fewer.id: (ACTIVE, 2),
@@ -442,7 +430,7 @@ def test_accepting_takes_over_only_what_was_shown():
     seen = look().digest
     edit(deal, price=Decimal("70.00"))
     with pytest.raises(CartChanged):
-        changing.accept(ANN, seen=seen, now=NOW)
+        cart_changes.accept(ANN, seen=seen, now=NOW)
     assert problems() == {deal.id: (carts.PRICE_DOWN,)}
     assert carts.read(ANN, now=NOW).active[0].price == Decimal("79.90")
 
@@ -452,10 +440,10 @@ def test_accepting_twice_is_refused_and_harmless():
     add(ANN, deal, 3)
     edit(deal, price=Decimal("60.00"))
     seen = look().digest
-    changing.accept(ANN, seen=seen, now=NOW)
+    cart_changes.accept(ANN, seen=seen, now=NOW)
     with pytest.raises(CartChanged):
-        changing.accept(ANN, seen=seen, now=NOW)
-    changing.accept(ANN, seen=look().digest, now=NOW)
+        cart_changes.accept(ANN, seen=seen, now=NOW)
+    cart_changes.accept(ANN, seen=look().digest, now=NOW)
     assert look().total == Decimal("180.00")
 
 
@@ -472,7 +460,7 @@ def test_stock_that_begins_to_be_counted_is_no_change_the_shopper_must_know_of()
 def test_a_visitors_cart_ends_thirty_days_after_it_began():
     deal, other = make_deals(2)
     add(GUEST, deal)
-    changing.change_quantity(GUEST, deal.id, 2, now=NOW + 29 * DAY)
+    cart_changes.change_quantity(GUEST, deal.id, 2, now=NOW + 29 * DAY)
     late = NOW + VISITOR_CART_LIFETIME
     assert held(GUEST, now=late - MINUTE) == {deal.id: (ACTIVE, 2)}
     assert held(GUEST, now=late) == {}
@@ -505,8 +493,8 @@ def test_a_visitors_cart_is_merged_into_his_own():
     both, mine, guests, later = make_deals(4)
     fill(ANN, [both, mine], 2)
     fill(GUEST, [both, guests, later], 3, now=NOW + MINUTE)
-    changing.move(GUEST, ref_of(GUEST, later), SAVED, now=NOW + MINUTE)
-    merged = changing.merge(GUEST, "ann", now=NOW + HOUR)
+    cart_changes.move(GUEST, ref_of(GUEST, later), SAVED, now=NOW + MINUTE)
+    merged = cart_changes.merge(GUEST, "ann", now=NOW + HOUR)
     assert {line.deal for line in merged.lines} == {both.id, guests.id, later.id}
     assert (merged.saved, merged.left_out) == ([], [])
     assert held(ANN) == {
@@ -522,8 +510,8 @@ def test_a_visitors_cart_is_merged_into_his_own():
 def test_a_cart_is_merged_once():
     deal = make_deal()
     add(GUEST, deal, 2)
-    changing.merge(GUEST, "ann", now=NOW)
-    assert changing.merge(GUEST, "ann", now=NOW).lines == []
+    cart_changes.merge(GUEST, "ann", now=NOW)
+    assert cart_changes.merge(GUEST, "ann", now=NOW).lines == []
     assert held(ANN) == {deal.id: (ACTIVE, 2)}
 
 
@@ -531,16 +519,16 @@ def test_a_merged_line_has_no_more_than_999_pieces():
     deal = make_deal()
     add(ANN, deal, 600)
     add(GUEST, deal, 600)
-    changing.merge(GUEST, "ann", now=NOW)
+    cart_changes.merge(GUEST, "ann", now=NOW)
     assert held(ANN) == {deal.id: (ACTIVE, 999)}
 
 
 def test_what_the_visitor_wants_now_comes_back_from_what_the_user_saved():
     deal = make_deal()
     add(ANN, deal, 2)
-    changing.move(ANN, ref_of(ANN, deal), SAVED, now=NOW)
+    cart_changes.move(ANN, ref_of(ANN, deal), SAVED, now=NOW)
     add(GUEST, deal, 3)
-    changing.merge(GUEST, "ann", now=NOW + HOUR)
+    cart_changes.merge(GUEST, "ann", now=NOW + HOUR)
     assert held(ANN) == {deal.id: (ACTIVE, 5)}
 
 
@@ -549,7 +537,7 @@ def test_a_merged_line_whose_id_is_taken_gets_another():
     line_id = make_id(NOW)
     add(ANN, mine, line_id=line_id)
     add(GUEST, guests, line_id=line_id)
-    changing.merge(GUEST, "ann", now=NOW)
+    cart_changes.merge(GUEST, "ann", now=NOW)
     assert held(ANN) == {mine.id: (ACTIVE, 1), guests.id: (ACTIVE, 1)}
     assert len({line.id for line in carts.read(ANN, now=NOW).active}) == 2
 
@@ -557,7 +545,7 @@ def test_a_merged_line_whose_id_is_taken_gets_another():
 def test_a_cart_that_has_ended_is_not_merged():
     add(GUEST, make_deal())
     late = NOW + VISITOR_CART_LIFETIME
-    assert changing.merge(GUEST, "ann", now=late).lines == []
+    assert cart_changes.merge(GUEST, "ann", now=late).lines == []
     assert held(ANN, now=late) == {}
 
 
@@ -565,7 +553,7 @@ def test_what_finds_no_room_is_saved_and_named():
     some = make_deals(26)
     fill(ANN, some[:25])
     add(GUEST, some[25])
-    merged = changing.merge(GUEST, "ann", now=NOW)
+    merged = cart_changes.merge(GUEST, "ann", now=NOW)
     assert ([line.deal for line in merged.saved], merged.left_out) == ([some[25].id], [])
     assert held(ANN)[some[25].id] == (SAVED, 1)
 
@@ -574,7 +562,7 @@ def saved_by_ann(some) -> None:
     for first in range(0, len(some), 25):
         fill(ANN, some[first : first + 25])
         for line in carts.read(ANN, now=NOW).active:
-            changing.move(ANN, line.ref, SAVED, now=NOW)
+            cart_changes.move(ANN, line.ref, SAVED, now=NOW)
 
 
 @pytest.mark.engines("native", "local")
@@ -583,7 +571,7 @@ def test_what_finds_no_room_at_all_is_left_out_and_named():
     saved_by_ann(some[:50])
     fill(ANN, some[50:75])
     add(GUEST, some[75])
-    merged = changing.merge(GUEST, "ann", now=NOW)
+    merged = cart_changes.merge(GUEST, "ann", now=NOW)
     assert (merged.lines, merged.saved, [line.deal for line in merged.left_out]) == ([], [], [some[75].id])
     assert len(held(ANN)) == 75
     assert table.query(GUEST.partition, consistent=True) == []
@@ -596,8 +584,8 @@ def test_the_largest_carts_are_merged_in_one_transaction():
     saved_by_ann(some[:50])
     fill(GUEST, some[50:])  # ten that the visitor saved
     for deal in some[50:]:
-        changing.move(GUEST, ref_of(GUEST, deal), SAVED, now=NOW)
-    measured(changing.remove)(ANN, ref_of(ANN, some[49]), now=NOW)
+        cart_changes.move(GUEST, ref_of(GUEST, deal), SAVED, now=NOW)
+    measured(cart_changes.remove)(ANN, ref_of(ANN, some[49]), now=NOW)
     fill(GUEST, some[:25], 2)  # each comes back from what the user saved: two writes more
     assert (len(held(GUEST)), len(held(ANN))) == (35, 49)
     actions = []
@@ -609,7 +597,7 @@ def test_the_largest_carts_are_merged_in_one_transaction():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "send", counting)
-        merged = measured(changing.merge)(GUEST, "ann", now=NOW + HOUR)
+        merged = measured(cart_changes.merge)(GUEST, "ann", now=NOW + HOUR)
     assert max(actions) <= 100
     assert len(merged.lines) + len(merged.saved) + len(merged.left_out) == 35
     states = list(held(ANN).values())
@@ -622,9 +610,9 @@ def test_the_largest_carts_are_merged_in_one_transaction():
 def test_a_deleted_users_cart_goes():
     some = make_deals(3)
     fill(ANN, some)
-    changing.move(ANN, ref_of(ANN, some[0]), SAVED, now=NOW)
-    measured(changing.clear)("ann")
-    changing.clear("ann")
+    cart_changes.move(ANN, ref_of(ANN, some[0]), SAVED, now=NOW)
+    measured(cart_changes.clear)("ann")
+    cart_changes.clear("ann")
     assert table.query(ANN.partition, consistent=True) == []
 
 
@@ -646,7 +634,10 @@ def test_what_shoppers_do_costs_no_more_than_it_says():
     filled = carts.read(ANN, now=NOW)
     for call, allowed in (
         (lambda: add(ANN, deal), ["BatchGetItem", "TransactWriteItems"]),
-        (lambda: changing.change_quantity(ANN, deal.id, 3, now=NOW), ["BatchGetItem", "TransactWriteItems"]),
+        (
+            lambda: cart_changes.change_quantity(ANN, deal.id, 3, now=NOW),
+            ["BatchGetItem", "TransactWriteItems"],
+        ),
         (lambda: measured(carts.read_active)(ANN, now=NOW), ["Query"]),
         (lambda: carts.read(ANN, now=NOW), ["Query", "Query"]),
         (lambda: carts.read_head(ANN, now=NOW), ["GetItem"]),
@@ -657,14 +648,14 @@ def test_what_shoppers_do_costs_no_more_than_it_says():
         assert [operation for operation, _ in meter.log] == allowed
     refs = [ref_of(ANN, deal), ref_of(ANN, other)]
     with table.metered() as meter:
-        changing.move(ANN, refs[0], SAVED, now=NOW)
-        changing.remove(ANN, refs[1], now=NOW)
+        cart_changes.move(ANN, refs[0], SAVED, now=NOW)
+        cart_changes.remove(ANN, refs[1], now=NOW)
     assert [operation for operation, _ in meter.log] == ["BatchGetItem", "TransactWriteItems"] * 2
 
 
 def test_an_editor_is_not_in_the_way():
     deal = make_deal(stock=5)
     add(ANN, deal, 2)
-    editing.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
     assert problems() == {deal.id: (carts.EXPIRED,)}
     assert checks.find() == []

@@ -10,10 +10,9 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_actions, payment_totals
-from dealsite.data.commerce.payment.charging import LEASE, RETRY_AFTER
-from dealsite.data.entities.payments import CANCELLED, FAILED, PENDING, PROCESSED, REFUNDED
+from dealsite.data.commerce import charging, payment_record, payments
+from dealsite.data.commerce.charging import LEASE, RETRY_AFTER
+from dealsite.data.entities.commerce import CANCELLED, FAILED, PENDING, PROCESSED, REFUNDED
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -21,8 +20,7 @@ from dealsite.gateways.interface import ChargeDecline, ChargeResult
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
 from tests.measuring import measured
-from tests.payments import owe, place, read, work
-from tests.payments import run as run_at
+from tests.payments import owe, place, read, run as run_at, work
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -44,7 +42,7 @@ def counted(day=TODAY):
     """The totals of a day, those of nothing left out."""
     return {
         state: (found.count, found.amount)
-        for state, found in payment_totals.of_days(day, day)[day].items()
+        for state, found in payment_record.totals_of_days(day, day)[day].items()
         if found.count or found.amount
     }
 
@@ -55,11 +53,7 @@ def test_what_is_due_is_charged_and_recorded(wait_for_indexes):
     gateway = Ledger()
     assert run(gateway) == Counter(processed=1)
     paid = read(first)
-    assert (paid.status, paid.transaction_id, paid.processed_at) == (
-        PROCESSED,
-        f"txn-{first.id}-0",
-        SOON,
-    )
+    assert (paid.status, paid.transaction_id, paid.processed_at) == (PROCESSED, f"txn-{first.id}-0", SOON)
     assert [(step.status, step.at) for step in paid.timeline] == [("SCHEDULED", NOW), ("PROCESSED", SOON)]
     assert read(later) == later
     assert gateway.charged == {first.id: 1}
@@ -306,20 +300,20 @@ def act(action, payment, **more):
 
 def test_a_payment_can_be_paid_early_from_another_card(wait_for_indexes):
     _, second, _ = owe(3)
-    assert act(payment_actions.pay_early, second, method="other").method == "other"
-    again = act(payment_actions.pay_early, second)
+    assert act(payments.pay_early, second, method="other").method == "other"
+    again = act(payments.pay_early, second)
     assert (again.next_at, again.version) == (SOON, 2)
     wait_for_indexes()
     gateway = Ledger()
     assert run(gateway) == Counter(processed=2)
     assert read(second).status == PROCESSED
-    assert act(payment_actions.pay_early, second).status == PROCESSED
+    assert act(payments.pay_early, second).status == PROCESSED
     assert counted(second.due_at.date()) == {"processed": (1, Decimal("30.00"))}
 
 
 def test_a_payment_can_be_given_another_card():
     _, second, _ = owe(3)
-    assert act(measured(payment_actions.change_method), second, method="other").method == "other"
+    assert act(measured(payments.change_method), second, method="other").method == "other"
 
 
 def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkeypatch):
@@ -329,7 +323,7 @@ def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkey
     wait_for_indexes()
     run(gateway)
     assert read(payment).final is True
-    act(measured(payment_actions.retry_now), payment, method="approves")
+    act(measured(payments.retry_now), payment, method="approves")
     wait_for_indexes()
     assert run(gateway) == Counter(processed=1)
     assert gateway.asked == [f"{payment.id}-0", f"{payment.id}-1"]
@@ -340,36 +334,30 @@ def test_a_payment_can_be_cancelled_and_refunded_with_a_reason(wait_for_indexes)
     gateway = Ledger()
     wait_for_indexes()
     run(gateway)
-    act(payment_actions.cancel, second, reason="Agreed by phone")
-    assert act(payment_actions.cancel, second, reason="Agreed by phone").version == 2
-    act(payment_actions.refund, first, reason="Broken")
-    act(payment_actions.refund, first, reason="Broken")
+    act(payments.cancel, second, reason="Agreed by phone")
+    assert act(payments.cancel, second, reason="Agreed by phone").version == 2
+    act(payments.refund, first, reason="Broken")
+    act(payments.refund, first, reason="Broken")
     wait_for_indexes()
     work(SOON, gateway)
     assert [read(payment).status for payment in (first, second)] == ["REFUNDED", "CANCELLED"]
     assert gateway.refunded == {f"txn-{first.id}-0": 1}
-    assert act(payment_actions.refund, first, reason="Broken").status == REFUNDED
+    assert act(payments.refund, first, reason="Broken").status == REFUNDED
 
 
 @pytest.mark.parametrize(
     "action",
-    [
-        payment_actions.retry_now,
-        payment_actions.cancel,
-        payment_actions.refund,
-        payment_actions.pay_early,
-        payment_actions.change_method,
-    ],
+    [payments.retry_now, payments.cancel, payments.refund, payments.pay_early, payments.change_method],
 )
 def test_what_is_being_charged_just_now_is_left_alone(action, wait_for_indexes):
     (payment,) = owe()
     wait_for_indexes()
     (row,) = charging.due(now=SOON)
     claimed = charging.claim(row, now=SOON)
-    more = {"reason": "x"} if action in (payment_actions.cancel, payment_actions.refund) else {}
-    if action is payment_actions.change_method:
+    more = {"reason": "x"} if action in (payments.cancel, payments.refund) else {}
+    if action is payments.change_method:
         more = {"method": "other"}
-    if action is payment_actions.retry_now:
+    if action is payments.retry_now:
         assert act(action, payment) == claimed
         return
     with pytest.raises(errors.Conflict, match="is being charged just now"):
@@ -378,9 +366,9 @@ def test_what_is_being_charged_just_now_is_left_alone(action, wait_for_indexes):
 
 def test_a_payment_that_is_not_there_is_not_found():
     with pytest.raises(errors.NotFound):
-        payment_actions.cancel("ann", NOW, make_id(NOW, 5), reason="x", by="kim", now=NOW)
+        payments.cancel("ann", NOW, make_id(NOW, 5), reason="x", by="kim", now=NOW)
     with pytest.raises(errors.NotFound):
-        payment_actions.cancel("ann", NOW, "nonsense", reason="x", by="kim", now=NOW)
+        payments.cancel("ann", NOW, "nonsense", reason="x", by="kim", now=NOW)
 
 
 def test_totals_jobs_are_applied_once():
@@ -388,10 +376,10 @@ def test_totals_jobs_are_applied_once():
     job_id = new_ulid(NOW)
     place(made, job_id)
     job = jobs.get(job_id)
-    at_once(*[partial(payment_totals.apply_totals, job, NOW)] * 3)
-    measured(payment_totals.apply_totals)(job, NOW)
-    whole = payment_totals.whole(payment_totals.of_days(NOW.date(), NOW.date() + 70 * DAY))
-    assert whole["open"] == payment_totals.Sum(3, Decimal("90.00"))
+    at_once(*[partial(payment_record.apply_totals, job, NOW)] * 3)
+    measured(payment_record.apply_totals)(job, NOW)
+    whole = payment_record.whole_totals(payment_record.totals_of_days(NOW.date(), NOW.date() + 70 * DAY))
+    assert whole["open"] == payment_record.Sum(3, Decimal("90.00"))
 
 
 def test_a_job_gives_back_only_what_was_asked_for(wait_for_indexes):
@@ -399,7 +387,7 @@ def test_a_job_gives_back_only_what_was_asked_for(wait_for_indexes):
     gateway = Ledger()
     wait_for_indexes()
     run(gateway)
-    act(payment_actions.refund, asked, reason="x")
+    act(payments.refund, asked, reason="x")
     refs = [payment.ref | {"account": "ann"} for payment in (asked, other)]
     job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": refs})
     for _ in range(2):
@@ -420,7 +408,7 @@ def test_a_refund_that_the_gateway_refuses_is_told_and_tried_again(wait_for_inde
     gateway = Ledger()
     wait_for_indexes()
     run(gateway)
-    act(payment_actions.refund, payment, reason="x")
+    act(payments.refund, payment, reason="x")
     job = jobs.Job(new_ulid(SOON), payments.REFUND_PAYMENT, {"payments": [payment.ref | {"account": "ann"}]})
     with pytest.raises(errors.DataError, match="The bank said no"):
         charging.refund_payments(job, SOON, gateway=Unwilling(), currency="EUR")

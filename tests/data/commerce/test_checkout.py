@@ -9,20 +9,33 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, featured
-from dealsite.data.catalogue.deal import stock as stock_marks
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.cart import changing
+from dealsite.data.catalogue import deals, deals as stock_marks, featured
+from dealsite.data.commerce import (
+    cart_changes,
+    carts,
+    order_changes,
+    order_record,
+    orders,
+    payment_record,
+    payments,
+)
 from dealsite.data.commerce.carts import CartChanged
-from dealsite.data.commerce.order import checkout, fulfilment, order_record
-from dealsite.data.commerce.order.saved_details import buyer
-from dealsite.data.commerce.payment import payment_record
-from dealsite.data.commerce.payment.payment_totals import changes, writes
+from dealsite.data.commerce.order_record import buyer
+from dealsite.data.commerce.payment_record import total_changes, total_writes
 from dealsite.data.commerce.payments import change_write
 from dealsite.data.editing import audit
-from dealsite.data.entities.commerce import ACTIVE, CANCELLED, PLACED, PLANS, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.commerce import (
+    ACTIVE,
+    CANCELLED,
+    PLACED,
+    PLANS,
+    PROCESSED,
+    PURCHASED,
+    RETURNED,
+    SAVED,
+    SCHEDULED,
+)
 from dealsite.data.entities.deals import SHOP
-from dealsite.data.entities.payments import PROCESSED, SCHEDULED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, messages, profiles, users
@@ -58,11 +71,11 @@ def _shoppers(whole_table) -> None:
     make_user("bob")
 
 
-def refused(form: checkout.Purchase, *, now=NOW) -> None:
+def refused(form: order_changes.Purchase, *, now=NOW) -> None:
     """Nothing of a form is bought."""
     before = (held(ANN, now=now), carts.read(ANN, now=now).version)
     with pytest.raises(CartChanged):
-        checkout.place(form, now=now)
+        order_changes.place(form, now=now)
     assert (held(ANN, now=now), carts.read(ANN, now=now).version) == before
     assert orders.of_user("ann").orders == []
     with pytest.raises(errors.NotFound):
@@ -81,10 +94,10 @@ def test_what_was_in_the_cart_is_bought():
     lamp, desk, later = make_deals(3)
     add(ANN, later)
     (line,) = carts.read(ANN, now=NOW).active
-    changing.move(ANN, line.ref, SAVED, now=NOW)
+    cart_changes.move(ANN, line.ref, SAVED, now=NOW)
     fill(ANN, [lamp, desk], 2)
     form = purchase()
-    order = measured(checkout.place)(form, now=NOW + HOUR)
+    order = measured(order_changes.place)(form, now=NOW + HOUR)
     assert order == orders.get("ann", form.order_id)
     assert (order.id, order.username, order.status, order.total, order.version) == (
         form.order_id,
@@ -147,17 +160,17 @@ def test_instalments_come_to_the_total(plan):
 def test_what_is_free_is_ordered_without_instalments():
     order = buy("ann", make_deal(price=Decimal("0.00"), was_price=None))
     assert (order.total, order.payments) == (Decimal("0.00"), ())
-    assert fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == CANCELLED
+    assert order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == CANCELLED
 
 
 def test_a_form_sent_twice_makes_one_order():
     deal = make_deal(stock=5)
     add(ANN, deal, 2)
     form = purchase()
-    first = checkout.place(form, now=NOW)
-    assert checkout.place(form, now=NOW + HOUR) == first
+    first = order_changes.place(form, now=NOW)
+    assert order_changes.place(form, now=NOW + HOUR) == first
     add(ANN, deal, 2, now=NOW + HOUR)
-    assert checkout.place(form, now=NOW + HOUR) == first
+    assert order_changes.place(form, now=NOW + HOUR) == first
     assert (stock(deal), held(ANN)) == (3, {deal.id: (ACTIVE, 2)})
     assert [card.id for card in orders.of_user("ann").orders] == [first.id]
 
@@ -166,7 +179,7 @@ def test_an_order_is_never_written_over_by_another_of_its_id():
     deal, other = make_deals(2, stock=5)
     first = buy("ann", deal)
     add(ANN, other)
-    assert checkout.place(purchase(order_id=first.id), now=NOW + HOUR) == first
+    assert order_changes.place(purchase(order_id=first.id), now=NOW + HOUR) == first
     assert (stock(other), held(ANN), bought(first)) == (5, {other.id: (ACTIVE, 1)}, {deal.id: 1})
 
 
@@ -183,8 +196,8 @@ def test_an_order_whose_answer_was_lost_is_the_one_that_is_there(monkeypatch):
 
     monkeypatch.setattr(table, "transact", losing)
     with pytest.raises(errors.Unavailable):
-        checkout.place(form, now=NOW)
-    assert checkout.place(form, now=NOW + HOUR).placed_at == NOW
+        order_changes.place(form, now=NOW)
+    assert order_changes.place(form, now=NOW + HOUR).placed_at == NOW
     assert stock(deal) == 3
 
 
@@ -272,7 +285,7 @@ def test_stock_whose_counting_begins_or_ends_is_no_hindrance(before, then, left)
     add(ANN, deal, 2)
     form = purchase()
     edit(deal, stock=then)
-    order = checkout.place(form, now=NOW)
+    order = order_changes.place(form, now=NOW)
     (line,) = orders.lines_of(order)
     assert (stock(deal), line.counted) == (left, left is not None)
 
@@ -287,7 +300,7 @@ def test_the_last_pieces_are_not_bought_when_one_of_them_goes_at_the_last_moment
         tries.append(len(writes))
         if len(tries) == 2:  # both pieces were seen, and are to be marked as the last
             monkeypatch.setattr(table, "transact", real)
-            checkout.place(others, now=NOW)
+            order_changes.place(others, now=NOW)
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
@@ -302,7 +315,7 @@ def test_the_last_pieces_mark_the_deal_wherever_it_shows():
     assert (stock(deal), sold_out(deal)) == (1, False)
     buy("bob", deal)
     assert (stock(deal), sold_out(deal), sold_out(other)) == (0, True, False)
-    with pytest.raises(changing.CannotAdd, match="sold out"):
+    with pytest.raises(cart_changes.CannotAdd, match="sold out"):
         add(BOB, deal)
 
 
@@ -311,9 +324,9 @@ def test_an_order_of_a_deleted_account_is_refused():
     form = purchase()
     users.delete(users.get("ann"), job_id=make_id(NOW), now=NOW)
     with pytest.raises(errors.Invalid, match="Choose a card"):
-        checkout.place(form, now=NOW)
+        order_changes.place(form, now=NOW)
     with pytest.raises(errors.Conflict, match="This account was deleted"):
-        checkout.place(replace(form, method=""), now=NOW)
+        order_changes.place(replace(form, method=""), now=NOW)
     assert orders.of_user("ann").orders == []
 
 
@@ -331,7 +344,7 @@ def test_an_order_of_a_deleted_account_is_refused():
 def test_a_form_that_cannot_be_is_refused(damage, field):
     add(ANN, make_deal())
     with pytest.raises(errors.Invalid) as invalid:
-        checkout.place(replace(purchase(), **damage), now=NOW)
+        order_changes.place(replace(purchase(), **damage), now=NOW)
     assert field in invalid.value.fields or not field
     assert len(held(ANN)) == 1
 
@@ -339,9 +352,9 @@ def test_a_form_that_cannot_be_is_refused(damage, field):
 def test_no_instalment_is_below_one():
     add(ANN, make_deal(price=Decimal("2.99"), was_price=None))
     with pytest.raises(errors.Invalid) as invalid:
-        checkout.place(purchase(plan=3), now=NOW)
+        order_changes.place(purchase(plan=3), now=NOW)
     assert "plan" in invalid.value.fields
-    assert checkout.place(purchase(), now=NOW).total == Decimal("2.99")
+    assert order_changes.place(purchase(), now=NOW).total == Decimal("2.99")
 
 
 @pytest.mark.budget
@@ -350,15 +363,15 @@ def test_placing_an_order_costs_a_query_and_a_transaction():
     add(ANN, deal)
     form = purchase()
     with table.metered() as meter:
-        checkout.place(form, now=NOW)
+        order_changes.place(form, now=NOW)
     assert [operation for operation, _ in meter.log] == ["Query", "TransactWriteItems"]
     with table.metered() as meter:
-        checkout.place(form, now=NOW)
+        order_changes.place(form, now=NOW)
     assert [operation for operation, _ in meter.log] == ["Query", "GetItem"]
     add(ANN, last)
     form = purchase()
     with table.metered() as meter:
-        checkout.place(form, now=NOW)
+        order_changes.place(form, now=NOW)
     assert [operation for operation, _ in meter.log] == [
         "Query",
         "TransactWriteItems",
@@ -375,7 +388,7 @@ def test_a_cancelled_order_gives_back_all_that_was_bought():
     feature(last)
     order = buy("ann", counted, last, uncounted, quantity=2, plan=3)
     assert (stock(counted), stock(last), sold_out(last)) == (3, 0, True)
-    after = fulfilment.cancel("ann", order.id, by="ann", reason=" I  changed my mind ", now=NOW + HOUR)
+    after = order_changes.cancel("ann", order.id, by="ann", reason=" I  changed my mind ", now=NOW + HOUR)
     assert after == orders.get("ann", order.id)
     assert (after.status, after.closed_at) == (CANCELLED, NOW + HOUR)
     assert after.timeline[-1] == order_record.Event(CANCELLED, NOW + HOUR, "ann", "I changed my mind")
@@ -390,8 +403,8 @@ def test_a_cancelled_order_gives_back_all_that_was_bought():
 def test_an_order_is_cancelled_once():
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
-    first = fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
-    assert fulfilment.cancel("ann", order.id, by="bob", now=NOW + DAY) == first
+    first = order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    assert order_changes.cancel("ann", order.id, by="bob", now=NOW + DAY) == first
     assert stock(deal) == 5
 
 
@@ -399,11 +412,11 @@ def test_an_order_is_cancelled_once():
 def test_what_is_on_its_way_is_not_cancelled(status):
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
-    fulfilment.ship("ann", order.id, by="bob", now=NOW)
+    order_changes.ship("ann", order.id, by="bob", now=NOW)
     if status == "delivered":
-        fulfilment.deliver("ann", order.id, by="bob", now=NOW)
+        order_changes.deliver("ann", order.id, by="bob", now=NOW)
     with pytest.raises(errors.Conflict, match=f"This order is {status}: it cannot be cancelled"):
-        fulfilment.cancel("ann", order.id, by="ann", now=NOW)
+        order_changes.cancel("ann", order.id, by="ann", now=NOW)
     assert (stock(deal), bought(order)) == (3, {deal.id: 2})
 
 
@@ -411,9 +424,9 @@ def test_another_shoppers_order_is_not_there():
     order = buy("ann", make_deal())
     for act in (
         partial(orders.get, "bob", order.id),
-        partial(fulfilment.cancel, "bob", order.id, by="bob", now=NOW),
-        partial(fulfilment.ship, "bob", order.id, by="bob", now=NOW),
-        partial(fulfilment.deliver, "bob", order.id, by="bob", now=NOW),
+        partial(order_changes.cancel, "bob", order.id, by="bob", now=NOW),
+        partial(order_changes.ship, "bob", order.id, by="bob", now=NOW),
+        partial(order_changes.deliver, "bob", order.id, by="bob", now=NOW),
     ):
         with pytest.raises(errors.NotFound):
             act()
@@ -434,7 +447,7 @@ def test_stock_goes_back_to_what_the_deal_has_become(change):
     order = buy("ann", deal, quantity=2)
     act, left = STOCK_AFTERWARDS[change]
     act(deal)
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
     assert (stock(deal), sold_out(deal)) == (left, False)
 
 
@@ -451,7 +464,7 @@ def test_stock_that_changes_at_the_last_moment_is_right_when_an_order_is_cancell
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
     assert (stock(deal), sold_out(deal)) == (left, False)
 
 
@@ -467,7 +480,7 @@ def test_stock_whose_counting_ends_at_the_last_moment_does_not_begin_again(monke
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert stock(deal) is None
 
 
@@ -475,7 +488,7 @@ def test_stock_that_was_not_counted_when_it_was_bought_does_not_come_back():
     deal = make_deal()
     order = buy("ann", deal, quantity=2)
     edit(deal, stock=7)
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert stock(deal) == 7
 
 
@@ -491,7 +504,7 @@ def test_an_order_of_a_deal_that_is_gone_can_be_cancelled(monkeypatch):
         real(writes)
 
     monkeypatch.setattr(table, "transact", interrupted)
-    assert fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == CANCELLED
+    assert order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR).status == CANCELLED
 
 
 # The most that there can be
@@ -518,7 +531,7 @@ def test_the_largest_order_of_last_pieces_fits_one_transaction_and_so_does_cance
     feature(*some[:24])
     fill(ANN, some, 2)
     actions.clear()
-    order = checkout.place(purchase(plan=12), now=NOW)
+    order = order_changes.place(purchase(plan=12), now=NOW)
     assert len(actions) == 2  # the second knows the last pieces
     assert max(actions) == 100
     assert {stock(deal) for deal in some} == {0}
@@ -527,7 +540,7 @@ def test_the_largest_order_of_last_pieces_fits_one_transaction_and_so_does_cance
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
     assert all(sold_out(deal) for deal in some)
     actions.clear()
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert len(actions) == 1
     assert actions[0] <= 100
     assert {stock(deal) for deal in some} == {2}
@@ -541,8 +554,8 @@ def test_an_order_is_cancelled_while_the_marks_of_what_it_sold_out_are_still_to_
     some = make_deals(25, stock=2)
     feature(*some[:24])
     fill(ANN, some, 2)
-    order = checkout.place(purchase(plan=12), now=NOW)
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW)
+    order = order_changes.place(purchase(plan=12), now=NOW)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW)
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 2
     assert not any(sold_out(deal) for deal in some)
 
@@ -559,9 +572,9 @@ def test_the_largest_order_that_is_partly_paid_can_be_cancelled(actions):
         key=keys.transaction("tx1"),
         item={"type": "TransactionGuard", "transaction_id": "tx1", "payment": paid.id, "account": "ann"},
     )
-    table.transact([change_write(paid, after), guard, *writes(changes(paid, after))])
+    table.transact([change_write(paid, after), guard, *total_writes(total_changes(paid, after))])
     actions.clear()
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert max(actions) <= 100
     states = [payment.status for payment in payments.of_order("ann", order.payments)]
     assert (states[0], set(states[1:])) == (PROCESSED, {CANCELLED})
@@ -572,7 +585,7 @@ def test_the_largest_order_that_is_partly_paid_can_be_cancelled(actions):
 
 def test_a_mark_that_is_right_is_left_alone(wait_for_indexes):
     deal = make_deal(stock=0)
-    job = stock_marks.mark_later([deal.id], now=NOW)
+    job = stock_marks.mark_sold_out_later([deal.id], now=NOW)
     table.write(job)
     wait_for_indexes()
     writes = deals.get(deal.id).writes
@@ -581,7 +594,7 @@ def test_a_mark_that_is_right_is_left_alone(wait_for_indexes):
 
 
 def test_a_deal_that_is_gone_needs_no_mark(wait_for_indexes):
-    table.transact([stock_marks.mark_later([make_id()], now=NOW)])
+    table.transact([stock_marks.mark_sold_out_later([make_id()], now=NOW)])
     wait_for_indexes()
     assert run_jobs()[stock_marks.MARK_SOLD_OUT] == 1
 
@@ -590,7 +603,7 @@ def test_a_deal_that_is_gone_needs_no_mark(wait_for_indexes):
 def test_a_mark_is_made_from_the_stock_of_the_same_moment(whole, monkeypatch, wait_for_indexes):
     deal = make_deal(stock=2)
     table.write(Update(key=keys.offer(deal.id), set={"stock": 0}))  # as a checkout without room leaves it
-    table.transact([stock_marks.mark_later([deal.id], now=NOW)])
+    table.transact([stock_marks.mark_sold_out_later([deal.id], now=NOW)])
     wait_for_indexes()
     real = table.transact
 

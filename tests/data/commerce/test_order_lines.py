@@ -10,11 +10,9 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.order import fulfilment, order_record
+from dealsite.data.commerce import carts, order_changes, order_record, orders, payments
 from dealsite.data.commerce.orders import IncompleteOrder
-from dealsite.data.entities.commerce import CANCELLED, PLACED, PURCHASED, RETURNED
-from dealsite.data.entities.payments import SCHEDULED
+from dealsite.data.entities.commerce import CANCELLED, PLACED, PURCHASED, RETURNED, SCHEDULED
 from dealsite.data.integrity import checks
 from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
@@ -51,7 +49,7 @@ def test_five_orders_of_one_moment_have_25_lines_each_and_are_cancelled_whole(wa
             {one.id: number for one in some},
         )
         assert sum(line.total for line in lines) == order.total
-    cancelled = fulfilment.cancel("ann", made[3].id, by="ann", now=NOW + HOUR)
+    cancelled = order_changes.cancel("ann", made[3].id, by="ann", now=NOW + HOUR)
     assert {line.status for line in orders.lines_of(cancelled)} == {RETURNED}
     assert [len(bought(order)) for order in made] == [25] * 5
     assert {stock(deal) for deal in some} == {100 - (1 + 2 + 3 + 5)}
@@ -95,7 +93,7 @@ def test_an_order_is_refused_whose_pieces_or_total_differ(change):
 def test_an_order_that_lost_a_line_cannot_be_cancelled():
     order = placed()
     with a_line_lost(order), pytest.raises(IncompleteOrder, match=SAID):
-        fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+        order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     current, lines, _ = measured(orders.found_lines)(orders.get("ann", order.id))
     assert (current, {line.status for line in lines}) == (order, {PURCHASED})
     assert [one.status for one in payments.of_order("ann", order.payments)] == [SCHEDULED]
@@ -113,13 +111,13 @@ def test_a_line_that_goes_while_its_order_is_cancelled_stops_that(monkeypatch):
 
         monkeypatch.setattr(table, "transact", losing)
         with pytest.raises(IncompleteOrder, match=SAID):
-            fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+            order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     assert orders.get("ann", order.id).status == PLACED
 
 
 def test_an_order_is_read_as_it_is_when_it_was_cancelled_in_between():
     order = placed()
-    after = fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    after = order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     current, lines = orders.with_lines(order)
     assert current == after
     assert {(line.status, line.at) for line in lines} == {(RETURNED, NOW + HOUR)}
@@ -128,7 +126,7 @@ def test_an_order_is_read_as_it_is_when_it_was_cancelled_in_between():
 def test_whoever_reads_while_an_order_is_cancelled_sees_it_whole():
     order = placed()
     read = partial(orders.with_lines, order)
-    cancel = partial(fulfilment.cancel, "ann", order.id, by="ann", now=NOW + DAY)
+    cancel = partial(order_changes.cancel, "ann", order.id, by="ann", now=NOW + DAY)
     outcomes = at_once(read, cancel, read, cancel, read)
     seen = [outcome for outcome in outcomes if isinstance(outcome, tuple)]
     assert len(seen) == 3
@@ -144,7 +142,7 @@ def test_lines_that_cancelling_had_left_are_returned_by_check_table():
     order = buy("ann", *some, quantity=2)
     line = next(line for line in orders.lines_of(order) if line.deal == some[0].id)
     left = table.get(line_key(line))
-    after = fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    after = order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     table.write(Delete(key=line_key(replace(line, status=RETURNED, at=NOW + HOUR))))
     table.write(Put(key=line_key(line), item=left))
     table.write(Update(key=keys.offer(line.deal), add={"stock": -2}))
@@ -158,7 +156,7 @@ def test_lines_that_cancelling_had_left_are_returned_by_check_table():
 
 def test_a_cancelled_order_of_which_a_line_is_lost_is_not_repaired():
     order = placed()
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
     with a_line_lost(orders.get("ann", order.id)):
         repaired, (problem,) = checks.repair_all()
     assert (repaired, problem.key) == ([], keys.order("ann", order.id))

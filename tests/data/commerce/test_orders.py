@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import fulfilment, order_record
-from dealsite.data.commerce.order.saved_details import buyer
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders
+from dealsite.data.commerce.order_record import buyer
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
     ACTIVE,
@@ -55,12 +53,12 @@ def listed(status: str) -> list[str]:
 
 def ship(order: order_record.Order, **more) -> order_record.Order:
     form: dict[str, Any] = {"by": "bob", "now": NOW + HOUR}
-    return fulfilment.ship(order.username, order.id, **(form | more))
+    return order_changes.ship(order.username, order.id, **(form | more))
 
 
 def deliver(order: order_record.Order, **more) -> order_record.Order:
     form: dict[str, Any] = {"by": "bob", "now": NOW + DAY}
-    return fulfilment.deliver(order.username, order.id, **(form | more))
+    return order_changes.deliver(order.username, order.id, **(form | more))
 
 
 def test_an_order_is_shipped_and_delivered(wait_for_indexes):
@@ -68,7 +66,7 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     shipped = ship(order, tracking=" JD 0146/00-3.x ")
     assert shipped == orders.get("ann", order.id)
     assert (shipped.status, shipped.tracking, shipped.version) == (SHIPPED, "JD 0146/00-3.x", 2)
-    delivered = measured(fulfilment.deliver)("ann", order.id, by="bob", now=NOW + DAY)
+    delivered = measured(order_changes.deliver)("ann", order.id, by="bob", now=NOW + DAY)
     assert delivered == orders.get("ann", order.id)
     assert (delivered.status, delivered.tracking, delivered.version) == (DELIVERED, "JD 0146/00-3.x", 3)
     assert [(event.status, event.at, event.by, event.note) for event in delivered.timeline] == [
@@ -115,7 +113,7 @@ def test_no_step_is_left_out_and_none_is_taken_back():
     with pytest.raises(errors.Conflict, match="This order is delivered: it cannot be shipped"):
         ship(order)
     other = buy("ann", make_deal(), now=NOW + MINUTE)
-    fulfilment.cancel("ann", other.id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", other.id, by="ann", now=NOW + HOUR)
     with pytest.raises(errors.Conflict, match="This order is cancelled: it cannot be shipped"):
         ship(other)
 
@@ -131,7 +129,7 @@ def test_a_tracking_number_that_cannot_be_is_refused(tracking):
 def test_a_reason_that_is_too_long_is_refused():
     order = buy("ann", make_deal())
     with pytest.raises(errors.Invalid, match="500"):
-        fulfilment.cancel("ann", order.id, by="ann", reason="x" * 501, now=NOW)
+        order_changes.cancel("ann", order.id, by="ann", reason="x" * 501, now=NOW)
     assert measured(orders.get)("ann", order.id).status == PLACED
 
 
@@ -143,7 +141,7 @@ def test_an_order_waits_where_its_status_says(wait_for_indexes):
     assert listed(PLACED) == [first.id, second.id, third.id]
     assert listed(SHIPPED) == []
     ship(second)
-    fulfilment.cancel("bob", third.id, by="bob", now=NOW + HOUR)
+    order_changes.cancel("bob", third.id, by="bob", now=NOW + HOUR)
     wait_for_indexes()
     assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [second.id])
     deliver(second)
@@ -244,7 +242,7 @@ def test_an_order_is_read_with_its_lines(wait_for_indexes):
     card, lines = measured(orders.get_with_lines)(order.id)
     assert card == orders.get("ann", order.id).card
     assert {line.deal: line.quantity for line in lines} == {deal.id: 2 for deal in some}
-    measured(fulfilment.cancel)("ann", order.id, by="ann", now=NOW + HOUR)
+    measured(order_changes.cancel)("ann", order.id, by="ann", now=NOW + HOUR)
     wait_for_indexes()
     card, lines = orders.get_with_lines(order.id)
     assert (card.status, {line.status for line in lines}, len(lines)) == (CANCELLED, {RETURNED}, 3)
@@ -275,7 +273,7 @@ def test_the_lines_of_many_orders_are_read_at_once():
     some = make_deals(3)
     made = [buy("ann", deal, now=NOW + n * MINUTE) for n, deal in enumerate(some)]
     buy("bob", some[0], now=NOW + MINUTE)
-    gone = fulfilment.cancel("ann", made[1].id, by="ann", now=NOW + HOUR)
+    gone = order_changes.cancel("ann", made[1].id, by="ann", now=NOW + HOUR)
     assert orders.lines_of_many([]) == {}
     cards = [made[2].card, gone.card]
     found = orders.lines_of_many(cards)
@@ -315,9 +313,9 @@ def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     assert (line.username, line.order, line.at) == ("ann", order.id, NOW + DAY)
     for day, found in ((NOW.date(), 0), ((NOW + DAY).date(), 1), (date(2020, 1, 1), 0)):
         assert orders.carts_with(deal.id, PURCHASED, day=day).lines == found
-    fulfilment.cancel("ann", order.id, by="ann", now=NOW + 2 * DAY)
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + 2 * DAY)
     (line,) = carts.read(BOB, now=NOW).active[1:]
-    changing.move(BOB, line.ref, SAVED, now=NOW + DAY)
+    cart_changes.move(BOB, line.ref, SAVED, now=NOW + DAY)
     wait_for_indexes()
     counts = {
         status: orders.carts_with(deal.id, status).lines for status in (ACTIVE, SAVED, PURCHASED, RETURNED)
@@ -386,7 +384,7 @@ def test_reading_orders_costs_no_more_than_it_says():
         assert [operation for operation, _ in meter.log] == allowed
     other = buy("ann", deal, now=NOW + MINUTE)
     with table.metered() as meter:
-        fulfilment.cancel("ann", other.id, by="ann", now=NOW + HOUR)
+        order_changes.cancel("ann", other.id, by="ann", now=NOW + HOUR)
     assert [operation for operation, _ in meter.log] == [
         "GetItem",
         "Query",
@@ -406,7 +404,7 @@ def test_all_orders_of_a_span_are_found_each_once(wait_for_indexes, monkeypatch)
     deal = make_deal(live_at=NOW - 9 * DAY)
     times = [NOW - DAY - MINUTE, NOW - DAY, *(NOW - number * MINUTE for number in range(7)), NOW + DAY]
     made = [make_order(f"shopper{n}", deal, now=at) for n, at in enumerate(times)]
-    fulfilment.cancel(made[4].username, made[4].id, by="olga", now=NOW)
+    order_changes.cancel(made[4].username, made[4].id, by="olga", now=NOW)
     wait_for_indexes()
     found = [card for some in orders.placed_between(NOW - DAY, NOW + DAY) for card in some]
     assert sorted(card.id for card in found) == sorted(order.id for order in made[1:-1])

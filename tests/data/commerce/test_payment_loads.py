@@ -11,10 +11,9 @@ import pytest
 
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys, table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_lists, payment_loads, payment_totals
-from dealsite.data.commerce.payment.payment_record import Payment, payment_item
-from dealsite.data.entities.payments import SCHEDULED
+from dealsite.data.commerce import charging, payment_lists, payment_loads, payment_record, payments
+from dealsite.data.commerce.payment_record import Payment, payment_item
+from dealsite.data.entities.commerce import SCHEDULED
 from dealsite.data.integrity import checks
 from tests.builders import DAY, NOW
 from tests.crashes import Crash, Crasher
@@ -51,11 +50,11 @@ def stored():
 
 
 def counted():
-    return payment_totals.whole(payment_totals.of_days(NOW.date(), NOW.date() + 4 * DAY))
+    return payment_record.whole_totals(payment_record.totals_of_days(NOW.date(), NOW.date() + 4 * DAY))
 
 
 def expected(wanted):
-    return payment_totals.Sum(len(wanted), sum((payment.amount for payment in wanted), Decimal("0.00")))
+    return payment_record.Sum(len(wanted), sum((payment.amount for payment in wanted), Decimal("0.00")))
 
 
 @pytest.mark.usefixtures("whole_table")
@@ -147,7 +146,7 @@ def test_more_days_than_a_transaction_can_count_are_counted_in_several(monkeypat
         )
     assert max(len(after.pending) for _, after in steps) <= 7 + LARGEST
     assert len(stored()) == 40
-    days = payment_totals.whole(payment_totals.of_days(NOW.date(), NOW.date() + 41 * DAY))
+    days = payment_record.whole_totals(payment_record.totals_of_days(NOW.date(), NOW.date() + 41 * DAY))
     assert days["open"].count == 40
 
 
@@ -163,7 +162,7 @@ def uncounted(number=1):
 @pytest.mark.usefixtures("whole_table")
 def test_a_load_that_ended_before_it_counted_is_known_to_the_check_and_counts_later(wait_for_indexes):
     wanted = uncounted()
-    assert counted()["open"] == payment_totals.Sum()
+    assert counted()["open"] == payment_record.Sum()
     assert [str(problem) for problem in checks.find()] == []
     wait_for_indexes()
     charging.run_due(Ledger(), currency="EUR", clock=lambda: NOW + 4 * DAY)

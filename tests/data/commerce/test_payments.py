@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dealsite.data import table
 from dealsite.data.commerce import payments
-from dealsite.data.entities.commerce import PLANS
-from dealsite.data.entities.payments import CANCELLED
+from dealsite.data.entities.commerce import CANCELLED, PLANS
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid, time_of
 from tests.builders import DAY, NOW, make_id

@@ -10,16 +10,9 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import (
-    charging,
-    day_closing,
-    payment_actions,
-    payment_lists,
-    payment_totals,
-)
-from dealsite.data.commerce.payment.payment_record import payment_item
-from dealsite.data.entities.payments import CANCELLED, PROCESSED, REFUNDED, SCHEDULED
+from dealsite.data.commerce import charging, payment_lists, payment_record, payments
+from dealsite.data.commerce.payment_record import payment_item
+from dealsite.data.entities.commerce import CANCELLED, PROCESSED, REFUNDED, SCHEDULED
 from dealsite.data.table import errors
 from dealsite.data.table.ids import shard
 from dealsite.data.table.writes import Delete, Put, Update
@@ -36,7 +29,7 @@ TODAY = NOW.date()
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Batches so small that a few payments are many."""
-    monkeypatch.setattr(day_closing, "BATCH", 2)
+    monkeypatch.setattr(charging, "BATCH", 2)
     monkeypatch.setattr(charging, "THREADS", 1)
 
 
@@ -93,9 +86,7 @@ def test_a_payment_of_the_history_can_be_refunded(wait_for_indexes):
     gateway = Ledger()
     made = paid(wait_for_indexes, 2, gateway)
     close_day(TODAY)
-    measured(payment_actions.refund)(
-        "ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + DAY
-    )
+    measured(payments.refund)("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + DAY)
     wait_for_indexes()
     work(NOW + DAY, gateway)
     refunded = read(made[0])
@@ -108,7 +99,7 @@ def test_a_payment_of_the_history_can_be_refunded(wait_for_indexes):
 def test_what_was_refunded_moves_too(wait_for_indexes):
     gateway = Ledger()
     made = paid(wait_for_indexes, 1, gateway)
-    payment_actions.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + HOUR)
+    payments.refund("ann", made[0].due_at, made[0].id, reason="Broken", by="kim", now=NOW + HOUR)
     wait_for_indexes()
     work(NOW + HOUR, gateway)
     wait_for_indexes()
@@ -165,7 +156,7 @@ def test_a_refund_between_reading_and_moving_is_not_lost(wait_for_indexes, monke
     (payment,) = paid(wait_for_indexes, 1)
 
     def refund():
-        payment_actions.refund("ann", payment.due_at, payment.id, reason="x", by="kim", now=NOW + HOUR)
+        payments.refund("ann", payment.due_at, payment.id, reason="x", by="kim", now=NOW + HOUR)
 
     interpose(monkeypatch, refund)
     assert close_day(TODAY) == 1
@@ -200,7 +191,7 @@ def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again
     (payment,) = paid(wait_for_indexes, 1, gateway)
     close_day(TODAY)
     again = replace(payment, order="")  # as a load would write it that read the history a moment too early
-    counters = payment_totals.writes(payment_totals.added([again]))
+    counters = payment_record.total_writes(payment_record.added([again]))
     table.transact([Put(key=again.key, item=payment_item(again)), *counters])
     wait_for_indexes()
     assert run(gateway, NOW + DAY) == Counter(cancelled=1)
@@ -212,5 +203,5 @@ def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again
 def test_a_shard_is_closed_by_itself(wait_for_indexes):
     (payment,) = paid(wait_for_indexes, 1)
     day = TODAY + timedelta(days=1)
-    measured(day_closing.close_shard)(day, shard(payment.id, day_closing.SHARDS))
+    measured(charging.close_shard)(day, shard(payment.id, charging.SHARDS))
     assert read(payment).status == PROCESSED

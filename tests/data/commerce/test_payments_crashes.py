@@ -9,10 +9,9 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, day_closing, payment_lists
-from dealsite.data.commerce.payment.charging import LEASE
-from dealsite.data.entities.payments import PENDING
+from dealsite.data.commerce import charging, payment_lists, payments
+from dealsite.data.commerce.charging import LEASE
+from dealsite.data.entities.commerce import PENDING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
 from tests.builders import DAY, HOUR, NOW
@@ -51,16 +50,12 @@ class CrashingLedger(Ledger):
 def one_thread(monkeypatch):
     monkeypatch.setattr(charging, "THREADS", 1)
     monkeypatch.setattr(charging.chance, "shuffle", lambda rows: None)
-    monkeypatch.setattr(day_closing, "BATCH", 2)
+    monkeypatch.setattr(charging, "BATCH", 2)
 
 
 def seed():
     """Two payments to be paid, one that is declined."""
-    return [
-        owe(order_number=1)[0],
-        owe(order_number=2)[0],
-        owe(order_number=3, method="declines")[0],
-    ]
+    return [owe(order_number=1)[0], owe(order_number=2)[0], owe(order_number=3, method="declines")[0]]
 
 
 def recover(gateway):

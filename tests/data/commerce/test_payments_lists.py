@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.commerce.payment import charging, payment_actions, payment_lists, payment_totals
-from dealsite.data.commerce.payment.payment_totals import Sum
-from dealsite.data.entities.payments import FAILED, PENDING, PROCESSED, SCHEDULED
+from dealsite.data.commerce import charging, payment_lists, payment_record, payments
+from dealsite.data.commerce.payment_record import Sum
+from dealsite.data.entities.commerce import FAILED, PENDING, PROCESSED, SCHEDULED
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
@@ -129,7 +129,7 @@ def test_pending_payments_are_listed_by_when_they_were_due(wait_for_indexes, mon
 
 def test_what_is_charged_before_its_day_is_listed_on_its_day(wait_for_indexes):
     second = owe(3)[1]
-    measured(payment_actions.pay_early)(second.account, second.due_at, second.id, by="ann", now=NOW)
+    measured(payments.pay_early)(second.account, second.due_at, second.id, by="ann", now=NOW)
     wait_for_indexes()
     claim_all()
     wait_for_indexes()
@@ -243,10 +243,10 @@ def test_overdue_payments_are_told_apart_by_age(wait_for_indexes, monkeypatch):
 def test_totals_of_a_span_add_up():
     owe(3)
     owe(1, order_number=2)
-    span = payment_totals.of_days(TODAY, TODAY + 31 * DAY)
+    span = payment_record.totals_of_days(TODAY, TODAY + 31 * DAY)
     assert span[TODAY]["open"] == Sum(2, Decimal("120.00"))
-    assert payment_totals.whole(span)["open"] == Sum(3, Decimal("150.00"))
-    assert {state: found for state, found in payment_totals.whole(span).items() if found.count} == {
+    assert payment_record.whole_totals(span)["open"] == Sum(3, Decimal("150.00"))
+    assert {state: found for state, found in payment_record.whole_totals(span).items() if found.count} == {
         "open": Sum(3, Decimal("150.00"))
     }
 
@@ -266,7 +266,7 @@ def test_lists_and_claims_cost_what_their_rows_say():
     assert cost(lambda: payment_lists.coming("ann", now=NOW)) == (["Query"], 1)
     assert cost(lambda: payment_lists.history("ann")) == (["Query"], 1)
     assert cost(lambda: payment_lists.by_transaction("x")) == (["Query"], 1)
-    assert cost(lambda: measured(payment_totals.of_days)(TODAY, TODAY)) == (["BatchGetItem"], 1)
+    assert cost(lambda: measured(payment_record.totals_of_days)(TODAY, TODAY)) == (["BatchGetItem"], 1)
     (row,) = charging.due(now=NOW)
     with table.metered() as meter:
         claimed = charging.claim(row, now=NOW)

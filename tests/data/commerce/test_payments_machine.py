@@ -11,15 +11,12 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from dealsite.data import table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging, payment_actions
-from dealsite.data.entities.commerce import PLANS
-from dealsite.data.entities.payments import CANCELLED, PENDING, PROCESSED, REFUNDED
+from dealsite.data.commerce import charging, payments
+from dealsite.data.entities.commerce import CANCELLED, PENDING, PLANS, PROCESSED, REFUNDED
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -52,11 +49,7 @@ class Machine(RuleBasedStateMachine):
         self.now, self.gateway = NOW, Ledger()
         self.made, self.cancelled, self.late = [], set(), []
 
-    @rule(
-        action=st.sampled_from(ACTIONS),
-        number=numbers,
-        outcome=outcomes,
-    )
+    @rule(action=st.sampled_from(ACTIONS), number=numbers, outcome=outcomes)
     def step(self, action, number, outcome):
         self.gateway.script = [outcome] if outcome else []
         with contextlib.suppress(errors.Conflict, GatewayUnavailable):  # it cannot be done just now
@@ -92,19 +85,19 @@ class Machine(RuleBasedStateMachine):
             self.cancelled.add(order_id)
 
     def pay_early(self, number):
-        self.act(payment_actions.pay_early, number)
+        self.act(payments.pay_early, number)
 
     def retry_now(self, number):
-        self.act(payment_actions.retry_now, number)
+        self.act(payments.retry_now, number)
 
     def change_method(self, number):
-        self.act(payment_actions.change_method, number, method=["approves", "declines"][number % 2])
+        self.act(payments.change_method, number, method=["approves", "declines"][number % 2])
 
     def cancel(self, number):
-        self.act(payment_actions.cancel, number, reason="x")
+        self.act(payments.cancel, number, reason="x")
 
     def refund(self, number):
-        self.act(payment_actions.refund, number, reason="x")
+        self.act(payments.refund, number, reason="x")
 
     def close_day(self, number):
         close_day(self.now.date() - DAY)

@@ -11,13 +11,9 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, featured
-from dealsite.data.catalogue.deal import stock as stock_marks
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import checkout, fulfilment
-from dealsite.data.entities.commerce import ACTIVE, CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
-from dealsite.data.entities.payments import SCHEDULED
+from dealsite.data.catalogue import deals, deals as stock_marks, featured
+from dealsite.data.commerce import cart_changes, carts, order_changes, orders, payments
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, DELIVERED, PLACED, SAVED, SCHEDULED, SHIPPED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.writes import Update
@@ -28,7 +24,7 @@ from tests.shop import ANN, GUEST, add, bought, edit, feature, fill, held, purch
 
 PLENTY, LAST, UNCOUNTED, LATER = (make_id(NOW - HOUR, number) for number in (1, 2, 3, 4))
 LINE, TOKEN = make_id(NOW, 11), make_id(NOW, 12)
-FORM: dict[str, checkout.Purchase] = {}  # the checkout form that the shopper has open
+FORM: dict[str, order_changes.Purchase] = {}  # the checkout form that the shopper has open
 
 
 @dataclass
@@ -60,11 +56,11 @@ def fill_the_cart() -> None:
 def save_for_later(deal_id: str) -> None:
     for line in carts.read(ANN, now=NOW).active:
         if line.deal == deal_id:
-            changing.move(ANN, line.ref, SAVED, now=NOW)
+            cart_changes.move(ANN, line.ref, SAVED, now=NOW)
 
 
 def place() -> None:
-    checkout.place(FORM["ann"], now=NOW)
+    order_changes.place(FORM["ann"], now=NOW)
 
 
 def placed(status: str = PLACED) -> bool:
@@ -88,19 +84,19 @@ def seed_an_order(*, shipped: bool = False) -> None:
     fill_the_cart()
     place()
     if shipped:
-        fulfilment.ship("ann", FORM["ann"].order_id, by="bob", now=NOW)
+        order_changes.ship("ann", FORM["ann"].order_id, by="bob", now=NOW)
 
 
 def cancel() -> None:
-    fulfilment.cancel("ann", FORM["ann"].order_id, by="ann", now=NOW + HOUR)
+    order_changes.cancel("ann", FORM["ann"].order_id, by="ann", now=NOW + HOUR)
 
 
 def ship() -> None:
-    fulfilment.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bob", now=NOW + HOUR)
+    order_changes.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bob", now=NOW + HOUR)
 
 
 def deliver() -> None:
-    fulfilment.deliver("ann", FORM["ann"].order_id, by="bob", now=NOW + HOUR)
+    order_changes.deliver("ann", FORM["ann"].order_id, by="bob", now=NOW + HOUR)
 
 
 def seed_two_carts() -> None:
@@ -109,21 +105,16 @@ def seed_two_carts() -> None:
 
 
 def merge() -> None:
-    changing.merge(GUEST, "ann", now=NOW + HOUR)
+    cart_changes.merge(GUEST, "ann", now=NOW + HOUR)
 
 
 def merged() -> bool:
     assert table.query(GUEST.partition, consistent=True) == []
-    return held(ANN) == {
-        PLENTY: (ACTIVE, 5),
-        LAST: (ACTIVE, 2),
-        UNCOUNTED: (ACTIVE, 2),
-        LATER: (ACTIVE, 4),
-    }
+    return held(ANN) == {PLENTY: (ACTIVE, 5), LAST: (ACTIVE, 2), UNCOUNTED: (ACTIVE, 2), LATER: (ACTIVE, 4)}
 
 
 def add_again() -> None:
-    changing.add(ANN, want(PLENTY, 3, token=TOKEN, line_id=LINE), now=NOW)
+    cart_changes.add(ANN, want(PLENTY, 3, token=TOKEN, line_id=LINE), now=NOW)
 
 
 def seed_changes() -> None:
@@ -134,7 +125,7 @@ def seed_changes() -> None:
 
 def accept() -> None:
     look = carts.view(carts.read(ANN, now=NOW), now=NOW)
-    changing.accept(ANN, seen=look.digest, now=NOW)
+    cart_changes.accept(ANN, seen=look.digest, now=NOW)
 
 
 def accepted() -> bool:
@@ -146,7 +137,7 @@ def accepted() -> bool:
 def seed_marks() -> None:
     """A checkout without room for marks left them to a job."""
     open_shop()
-    table.write(stock_marks.mark_later([LAST, PLENTY], now=NOW))
+    table.write(stock_marks.mark_sold_out_later([LAST, PLENTY], now=NOW))
     for deal_id in (LAST, PLENTY):
         table.write(Update(key=keys.offer(deal_id), set={"stock": 0}))
 
@@ -162,7 +153,7 @@ def marked() -> bool:
 
 
 def clear() -> None:
-    changing.clear("ann")
+    cart_changes.clear("ann")
 
 
 ACTIONS = {
@@ -175,7 +166,7 @@ ACTIONS = {
     "add to a line": Action(fill_the_cart, add_again, lambda: held(ANN)[PLENTY] == (ACTIVE, 5)),
     "change a number": Action(
         fill_the_cart,
-        lambda: changing.change_quantity(ANN, PLENTY, 7, now=NOW),
+        lambda: cart_changes.change_quantity(ANN, PLENTY, 7, now=NOW),
         lambda: held(ANN)[PLENTY] == (ACTIVE, 7),
     ),
     "save for later": Action(
@@ -219,7 +210,7 @@ def test_an_order_whose_process_ended_is_placed_by_whoever_asks_again(at, when, 
     fill_the_cart()
     with Crasher(at, when), contextlib.suppress(Crash):
         place()
-    order = checkout.place(FORM["ann"], now=NOW + HOUR)
+    order = order_changes.place(FORM["ann"], now=NOW + HOUR)
     assert order.placed_at in (NOW, NOW + HOUR)
     assert placed()
     assert [str(problem) for problem in checks.find()] == []

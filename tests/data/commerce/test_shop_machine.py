@@ -18,19 +18,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from dealsite.data.catalogue import brands, deals
-from dealsite.data.catalogue.deal import deleting, editing, publishing
-from dealsite.data.catalogue.deal import stock as stock_marks
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CannotAdd, CartAddition
+from dealsite.data.catalogue import brands, deal_changes, deals, deals as stock_marks, publishing
+from dealsite.data.commerce import cart_changes, carts, order_changes, orders, payments
+from dealsite.data.commerce.cart_changes import CannotAdd, CartAddition
 from dealsite.data.commerce.carts import CartChanged, CartFull, CartOwner
-from dealsite.data.commerce.order import checkout, fulfilment
-from dealsite.data.commerce.order.checkout import Purchase
+from dealsite.data.commerce.order_changes import Purchase
 from dealsite.data.editing import trash
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, DELIVERED, PLACED, PLANS, SAVED, SHIPPED
 from dealsite.data.integrity import checks
@@ -229,9 +224,9 @@ class Shop(RuleBasedStateMachine):
         outcome = self.model_add(self.cart(owner), wanted)
         if outcome is None:
             with pytest.raises(CannotAdd):
-                changing.add(owner, wanted, now=self.now)
+                cart_changes.add(owner, wanted, now=self.now)
             return
-        changing.add(owner, wanted, now=self.now)
+        cart_changes.add(owner, wanted, now=self.now)
         if outcome:
             self.changed(owner)
 
@@ -245,9 +240,9 @@ class Shop(RuleBasedStateMachine):
             refusal = CannotAdd
         if refusal:
             with pytest.raises(refusal):
-                changing.change_quantity(owner, deal_id, quantity, now=self.now)
+                cart_changes.change_quantity(owner, deal_id, quantity, now=self.now)
             return
-        changing.change_quantity(owner, deal_id, quantity, now=self.now)
+        cart_changes.change_quantity(owner, deal_id, quantity, now=self.now)
         if line and line.quantity != quantity:
             line.quantity = quantity
             self.changed(owner)
@@ -261,9 +256,9 @@ class Shop(RuleBasedStateMachine):
         full = cart.count(status) == (FULL if status == ACTIVE else SAVED_FULL)
         if line.status != status and full:
             with pytest.raises(CartFull):
-                changing.move(owner, ref(line), status, now=self.now)
+                cart_changes.move(owner, ref(line), status, now=self.now)
             return
-        moved = changing.move(owner, ref(line), status, now=self.now)
+        moved = cart_changes.move(owner, ref(line), status, now=self.now)
         assert moved is not None
         if line.status != status:
             line.status, line.at, line.token = status, self.now, ""
@@ -274,12 +269,12 @@ class Shop(RuleBasedStateMachine):
         line = self.cart(owner).lines.pop(deal_id, None)
         if line is None:
             return
-        gone = changing.remove(owner, ref(line), now=self.now)
+        gone = cart_changes.remove(owner, ref(line), now=self.now)
         assert gone is not None
         assert (gone.deal, gone.quantity, gone.price) == (deal_id, line.quantity, line.price)
         self.changed(owner)
         if flag:
-            assert changing.remove(owner, ref(line), now=self.now) is None
+            assert cart_changes.remove(owner, ref(line), now=self.now) is None
 
     def look_and_accept(self, who: int, n: int, k: int, flag: bool) -> None:
         owner = self.owners[who]
@@ -291,9 +286,9 @@ class Shop(RuleBasedStateMachine):
         saved = [deal for deal in wrong if {carts.EXPIRED, carts.SOLD_OUT} & set(wrong[deal])]
         if cart.count(SAVED) + len(saved) > SAVED_FULL:
             with pytest.raises(CartFull):
-                changing.accept(owner, seen=look.digest, now=self.now)
+                cart_changes.accept(owner, seen=look.digest, now=self.now)
             return
-        changing.accept(owner, seen=look.digest, now=self.now)
+        cart_changes.accept(owner, seen=look.digest, now=self.now)
         for deal_id, found in wrong.items():
             line, deal = cart.lines[deal_id], self.deals[deal_id]
             if carts.GONE in found:
@@ -311,9 +306,9 @@ class Shop(RuleBasedStateMachine):
         who %= 2
         visitor, user = self.owners[2], self.owners[who]
         guests, mine = self.cart(visitor), self.cart(user)
-        merged = changing.merge(visitor, self.names[who], now=self.now)
+        merged = cart_changes.merge(visitor, self.names[who], now=self.now)
         if not guests.version:
-            assert merged == changing.MergeResult()
+            assert merged == cart_changes.MergeResult()
             return
         before = {deal: line.quantity for deal, line in mine.lines.items()}
         left_out = self.model_merge(guests, mine)
@@ -380,7 +375,7 @@ class Shop(RuleBasedStateMachine):
         cart = self.cart(owner)
         shown = form.version == cart.version and form.total == cart.total and bool(cart.active)
         if earlier and not shown:
-            order = checkout.place(form, now=self.now)
+            order = order_changes.place(form, now=self.now)
             assert (order.status, order.total) == (earlier.status, earlier.total)
             return
         with pytest.MonkeyPatch.context() as patch:
@@ -389,16 +384,16 @@ class Shop(RuleBasedStateMachine):
             if not shown or any(self.problems(deal, line) for deal, line in cart.active.items()):
                 if shown and form.plan not in payments.plans_for(form.total):
                     with pytest.raises(errors.Invalid):
-                        checkout.place(form, now=self.now)
+                        order_changes.place(form, now=self.now)
                     return
                 with pytest.raises(CartChanged):
-                    checkout.place(form, now=self.now)
+                    order_changes.place(form, now=self.now)
                 return
             if form.plan not in payments.plans_for(form.total):
                 with pytest.raises(errors.Invalid):
-                    checkout.place(form, now=self.now)
+                    order_changes.place(form, now=self.now)
                 return
-            order = checkout.place(form, now=self.now)
+            order = order_changes.place(form, now=self.now)
         self.buy(form, cart)
         assert (order.id, order.total, order.card.lines) == (
             form.order_id,
@@ -424,7 +419,11 @@ class Shop(RuleBasedStateMachine):
             return
         (order_id, order), step = self.any_order(k), STEPS_OF_AN_ORDER[n % 4]
         before = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}[step]
-        act = {SHIPPED: fulfilment.ship, DELIVERED: fulfilment.deliver, CANCELLED: fulfilment.cancel}[step]
+        act = {
+            SHIPPED: order_changes.ship,
+            DELIVERED: order_changes.deliver,
+            CANCELLED: order_changes.cancel,
+        }[step]
         with pytest.MonkeyPatch.context() as patch:
             if flag:
                 patch.setattr(stock_marks, "MAX_ACTIONS", 0)
@@ -451,7 +450,7 @@ class Shop(RuleBasedStateMachine):
             for deal, line in order.lines.items()
         ]
         outcomes = {one.deal: self.model_add(cart, one) for one in wanted}
-        added = changing.add_many(owner, wanted, now=self.now)
+        added = cart_changes.add_many(owner, wanted, now=self.now)
         assert set(added.refused) == {deal for deal, outcome in outcomes.items() if outcome is None}
         if any(outcomes.values()):
             self.changed(owner)
@@ -483,12 +482,12 @@ class Shop(RuleBasedStateMachine):
         elif k < 9:
             model.expires_at = None if k < 8 else self.now + (n % 3) * DAY
             content = replace(content, expires_at=model.expires_at)
-        editing.edit(deal, content, version=deal.version, brand=self.brand, by=EDITOR, now=self.now)
+        deal_changes.edit(deal, content, version=deal.version, brand=self.brand, by=EDITOR, now=self.now)
 
     def delete(self, who: int, n: int, k: int, flag: bool) -> None:
         model = self.deals[self.ids[n]]
         if flag and k < 4 and not model.gone and sum(deal.gone for deal in self.deals.values()) < 3:
-            deleting.delete(deals.get(self.ids[n]), by=EDITOR, now=self.now)
+            deal_changes.delete(deals.get(self.ids[n]), by=EDITOR, now=self.now)
             model.gone = True
 
     def restore(self, who: int, n: int, k: int, flag: bool) -> None:
@@ -569,7 +568,7 @@ def waiting(status: Any) -> list[str]:
 
 def run(count: int, monkeypatch: pytest.MonkeyPatch, *, steps: int = STEPS) -> None:
     """Have so many shops open and close in one table, and check it whole."""
-    monkeypatch.setattr(changing, "MAX_ACTIVE", FULL)
+    monkeypatch.setattr(cart_changes, "MAX_ACTIVE", FULL)
     monkeypatch.setattr(carts, "MAX_SAVED", SAVED_FULL)
     monkeypatch.setattr(carts, "MAX_SAVED_OF_VISITOR", SAVED_FULL)
     monkeypatch.setattr(Shop, "placed", set())

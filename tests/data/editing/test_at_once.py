@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import deals, featured
-from dealsite.data.catalogue.deal import editing
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.catalogue import deal_changes, deals, featured
+from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.entities.batches import CHANGED, REFUSED
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.entities.work import CHANGED, REFUSED
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.worker import bulk as running
-from dealsite.worker import loop
+from dealsite.worker import bulk as running, loop
 from dealsite.worker.bulk import Outcome, change_at_once, undo_at_once
 from tests.builders import DAY, EDITOR, HOUR, NOW, Clock, make_category, make_deal, make_id
 from tests.data.editing.verb_cases import KEYBOARDS, MINUTE, edit
@@ -95,12 +93,12 @@ def test_several_are_changed_at_once_and_taken_back(made, work):
     outcome = do(CHEAPER, made)
     assert [row.id for row in outcome.changed] == [deal.id for deal in made]
     assert (outcome.job_id, outcome.refused, outcome.is_over) == (JOB, [], True)
-    assert outcome.changed == bulk_progress.rows(JOB, CHANGED)
+    assert outcome.changed == bulk.rows(JOB, CHANGED)
     assert (prices(made), counts()) == ([REDUCED] * 3, ("done", 3, 3, 0))
     assert log_of(f"Job {JOB}") == [deal.id for deal in made]
     assert log_of("deal: price -10%") == [JOB]
     undone = take_back()
-    assert undone.changed == bulk_progress.rows(UNDO, CHANGED)
+    assert undone.changed == bulk.rows(UNDO, CHANGED)
     assert (undone.job_id, undone.refused, undone.is_over) == (UNDO, [], True)
     assert (prices(made), counts(UNDO)) == ([FULL] * 3, ("done", 3, 3, 0))
     assert log_of(UNDO) == [JOB]
@@ -117,7 +115,7 @@ def test_one_that_is_left_alone_does_not_stop_the_others(made, work):
         "Deal 1",
         "It is in this category already.",
     )
-    assert (outcome.refused, outcome.is_over) == (bulk_progress.rows(JOB, REFUSED), True)
+    assert (outcome.refused, outcome.is_over) == (bulk.rows(JOB, REFUSED), True)
     assert counts() == ("done", 3, 2, 1)
     assert [row.id for row in take_back().changed] == [made[0].id, made[2].id]
     assert [deals.get(deal.id).content.category for deal in made] == [KEYBOARDS, "toys-hobbies", KEYBOARDS]
@@ -178,14 +176,14 @@ def test_featured_deals_come_one_after_the_other(made):
 @contextmanager
 def slow(clock: Clock, seconds: float) -> Iterator[None]:
     """Let each change of a deal take so long."""
-    save = editing.edit
+    save = deal_changes.edit
 
     def slowly(*args: Any, **more: Any) -> deals.Deal:
         clock.now += seconds
         return save(*args, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(editing, "edit", slowly)
+        patch.setattr(deal_changes, "edit", slowly)
         yield
 
 
@@ -199,7 +197,7 @@ def test_after_two_seconds_a_worker_goes_on(seconds, at_once, made, work, clock)
     assert do(CHEAPER, made).is_over == outcome.is_over
     assert work() == (0 if at_once == 3 else 1)
     assert (prices(made), versions(made)) == ([REDUCED] * 3, [2] * 3)
-    assert (counts(), len(bulk_progress.rows(JOB, CHANGED))) == (("done", 3, 3, 0), 3)
+    assert (counts(), len(bulk.rows(JOB, CHANGED))) == (("done", 3, 3, 0), 3)
 
 
 def test_after_two_seconds_a_worker_goes_on_with_an_undo(made, work, clock):
@@ -218,18 +216,18 @@ def test_one_alone_is_changed_however_late_it_is(made, monkeypatch):
 
 
 def test_what_an_editor_cancels_while_it_is_done_is_said_as_far_as_it_came(made, monkeypatch, work):
-    save = editing.edit
+    save = deal_changes.edit
 
     def then_cancel(*args: Any, **more: Any) -> deals.Deal:
         deal = save(*args, **more)
-        job_actions.cancel(JOB, by="oscar", now=NOW)
+        queue.cancel(JOB, by="oscar", now=NOW)
         return deal
 
-    monkeypatch.setattr(editing, "edit", then_cancel)
+    monkeypatch.setattr(deal_changes, "edit", then_cancel)
     outcome = do(CHEAPER, made)
     assert ([row.id for row in outcome.changed], outcome.is_over) == ([made[0].id], True)
     assert (prices(made), counts()) == ([REDUCED, FULL, FULL], ("cancelled", 3, 1, 0))
-    monkeypatch.setattr(editing, "edit", save)
+    monkeypatch.setattr(deal_changes, "edit", save)
     take_back()
     assert (prices(made), work(NOW + DAY)) == ([FULL] * 3, 0)
 

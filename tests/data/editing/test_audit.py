@@ -72,10 +72,7 @@ def test_entries_of_a_day_stand_together():
     first, second = note("placed"), note("placed", now=NOW + timedelta(hours=11, minutes=59))
     other = note("placed", now=NOW + timedelta(hours=12))
     day = keys.audit.partition(NOW.date())
-    assert [item["id"] for item in table.query(day, consistent=True)] == [
-        first.item["id"],
-        second.item["id"],
-    ]
+    assert [item["id"] for item in table.query(day, consistent=True)] == [first.item["id"], second.item["id"]]
     assert other.key[0] == "AUDIT#2026-11-22"
 
 

@@ -9,12 +9,11 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, drafts, featured
+from dealsite.data.catalogue import brands, categories, deal_changes, drafts, featured, publishing
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import deleting, editing, publishing, rescheduling
 from dealsite.data.editing import audit
 from dealsite.data.editing.audit import Entry
-from dealsite.data.jobs import job_actions
+from dealsite.data.jobs import queue
 from dealsite.data.people import announcements, users
 from dealsite.data.table.errors import BadCursor, Conflict, NotFound, VersionConflict
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_brand, make_deal, make_draft, make_id
@@ -40,9 +39,9 @@ def test_a_deals_life_is_noted():
     deal = make_deal(by="eve")
     cheaper = replace(deal.content, price=Decimal("69.90"), expires_at=NOW + DAY)
     brand = brands.get("nordlicht")
-    deal = editing.edit(deal, cheaper, version=1, brand=brand, by="oscar", now=NOW + HOUR)
-    deal = editing.expire_now(deal, by="eve", now=NOW + 2 * HOUR)
-    deleting.delete(deal, by="root", now=NOW + 3 * HOUR)
+    deal = deal_changes.edit(deal, cheaper, version=1, brand=brand, by="oscar", now=NOW + HOUR)
+    deal = deal_changes.expire_now(deal, by="eve", now=NOW + 2 * HOUR)
+    deal_changes.delete(deal, by="root", now=NOW + 3 * HOUR)
     assert words("deal", deal.id) == [
         ("eve", "published"),
         ("oscar", "changed"),
@@ -59,7 +58,7 @@ def test_a_deals_life_is_noted():
 
 def test_moving_a_deal_is_noted_with_both_times():
     deal = make_deal(live_at=NOW + DAY, by="eve")
-    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by="eve", now=NOW)
+    moved = publishing.reschedule(deal, NOW + 2 * DAY, new_id=make_id(NOW + 2 * DAY), by="eve", now=NOW)
     assert words("deal", deal.id) == [("eve", "scheduled")]
     (entry,) = noted("deal", moved.id)
     assert (entry.before["id"], entry.after["id"]) == (deal.id, moved.id)
@@ -78,9 +77,9 @@ def test_an_import_notes_one_entry_for_each_transaction():
 def test_what_was_refused_is_not_noted():
     deal = make_deal()
     brand = brands.get("nordlicht")
-    editing.edit(deal, replace(deal.content, title="A"), version=1, brand=brand, by="eve", now=NOW)
+    deal_changes.edit(deal, replace(deal.content, title="A"), version=1, brand=brand, by="eve", now=NOW)
     with pytest.raises(VersionConflict):
-        editing.edit(deal, replace(deal.content, title="B"), version=1, brand=brand, by="oscar", now=NOW)
+        deal_changes.edit(deal, replace(deal.content, title="B"), version=1, brand=brand, by="oscar", now=NOW)
     assert [by for by, _ in words("deal", deal.id)] == ["eve", "eve"]
 
 
@@ -128,10 +127,10 @@ def test_featured_lists_are_noted_in_their_order():
 
 def test_messages_and_the_pausing_of_jobs_are_noted():
     message = make_announcement(make_deal().id, make_id(NOW + HOUR), by="eve")
-    measured(job_actions.pause)(message, by="oscar", now=NOW)
-    job_actions.pause(message, by="oscar", now=NOW)
-    measured(job_actions.resume)(message, by="oscar", now=NOW + HOUR)
-    measured(job_actions.cancel)(message, by="eve", now=NOW + 2 * HOUR)
+    measured(queue.pause)(message, by="oscar", now=NOW)
+    queue.pause(message, by="oscar", now=NOW)
+    measured(queue.resume)(message, by="oscar", now=NOW + HOUR)
+    measured(queue.cancel)(message, by="eve", now=NOW + 2 * HOUR)
     (sent,) = noted("message", message)
     assert (sent.by, sent.what, sent.after["to"]) == ("eve", "planned", "all users")
     assert words("job", message) == [("oscar", "paused"), ("oscar", "resumed"), ("eve", "cancelled")]

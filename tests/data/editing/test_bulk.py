@@ -11,20 +11,17 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, deals, drafts, featured
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import brands, deal_changes, deals, drafts, featured
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.editing import bulk, bulk_progress, trash
+from dealsite.data.editing import bulk, trash
 from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.verbs.chart import VERBS
 from dealsite.data.editing.verbs.verb import Prefetched, Verb
-from dealsite.data.entities import batches
-from dealsite.data.entities.batches import CHANGED, REFUSED
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.entities.work import CHANGED, CHUNK, REFUSED
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso
-from dealsite.worker import bulk as running
-from dealsite.worker import loop
+from dealsite.worker import bulk as running, loop
 from tests.builders import (
     DAY,
     EDITOR,
@@ -96,7 +93,7 @@ def counts(job_id: str = JOB) -> tuple[str, int, int]:
 
 
 def reasons(job_id: str = JOB) -> dict[str, str]:
-    return {row.id: row.reason for row in bulk_progress.rows(job_id, REFUSED, limit=1000)}
+    return {row.id: row.reason for row in bulk.rows(job_id, REFUSED, limit=1000)}
 
 
 def entries(what: str) -> list[dict[str, Any]]:
@@ -120,7 +117,7 @@ def test_each_chosen_deal_is_changed_and_says_by_which_job():
         one.id: f"Job {JOB}",
         two.id: f"Job {JOB}",
     }
-    rows = {row.id: (row.title, row.before, row.after) for row in measured(bulk_progress.rows)(JOB, CHANGED)}
+    rows = {row.id: (row.title, row.before, row.after) for row in measured(bulk.rows)(JOB, CHANGED)}
     assert rows == {
         one.id: ("Deal 0", KEYBOARDS, "toys-hobbies"),
         two.id: ("Deal 1", KEYBOARDS, "toys-hobbies"),
@@ -299,7 +296,7 @@ def test_what_was_restored_and_deleted_again_meanwhile_stays_deleted(kind):
     work()
     trash.restore(kind, thing.id, by="olga", now=NOW + MINUTE)
     if kind == "deal":
-        deleting.delete(deals.get(thing.id), by="olga", now=NOW + MINUTE)
+        deal_changes.delete(deals.get(thing.id), by="olga", now=NOW + MINUTE)
     else:
         drafts.delete(drafts.get(thing.id), by="olga", now=NOW + MINUTE)
     undo()
@@ -320,7 +317,7 @@ def test_deals_are_featured_after_what_a_page_features_already_and_taken_off_aga
 
 
 def test_a_page_takes_as_many_as_it_has_room_for(monkeypatch):
-    monkeypatch.setattr("dealsite.data.editing.verbs.featuring.MAX_CARDS", 2)
+    monkeypatch.setattr("dealsite.data.editing.verbs.publish.MAX_CARDS", 2)
     made = make_deals(3)
     order(BulkChange("deal", "feature", "front"), chosen(*made, seen=""))
     work()
@@ -345,7 +342,9 @@ def test_deals_taken_off_a_page_come_back_to_their_places():
 def edit(deal: deals.Deal, *, by: str, now: datetime = NOW + 2 * SOON, **changes: Any) -> deals.Deal:
     deal = deals.get(deal.id)
     content = replace(deal.content, **changes)
-    return editing.edit(deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now)
+    return deal_changes.edit(
+        deal, content, version=deal.version, brand=brands.get(content.brand), by=by, now=now
+    )
 
 
 def test_another_value_that_somebody_gave_meanwhile_stays_and_is_reported():
@@ -413,7 +412,7 @@ def test_a_deal_that_is_edited_while_others_become_drafts_again_does_not(monkeyp
 def test_a_deal_that_is_gone_by_then_is_reported():
     (deal,) = make_deals(1)
     order(targets=chosen(deal))
-    deleting.delete(deal, by="olga", now=NOW)
+    deal_changes.delete(deal, by="olga", now=NOW)
     work()
     assert reasons() == {deal.id: "It was deleted meanwhile."}
 
@@ -473,7 +472,7 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
     made = make_deals(5)
     order(targets=chosen(*made))
     loop.run_next(now=NOW + SOON)
-    job_actions.cancel(JOB, by=EDITOR, now=NOW + SOON)
+    queue.cancel(JOB, by=EDITOR, now=NOW + SOON)
     work(NOW + HOUR)
     assert counts() == ("cancelled", 2, 0)
     undo(NOW + 2 * HOUR)
@@ -484,7 +483,7 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
 def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
     made = make_deals(3)
     order(targets=chosen(*made))
-    save = editing.edit
+    save = deal_changes.edit
     saved: list[deals.Deal] = []
 
     def edit_one(*args: Any, **more: Any) -> deals.Deal:
@@ -493,36 +492,36 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
         saved.append(save(*args, **more))
         return saved[0]
 
-    monkeypatch.setattr(editing, "edit", edit_one)
+    monkeypatch.setattr(deal_changes, "edit", edit_one)
     for turn in range(jobs.MAX_TRIES):
         loop.run_next(now=NOW + SOON + turn * HOUR)
     assert counts() == ("failed", 1, 0)
-    monkeypatch.setattr(editing, "edit", save)
+    monkeypatch.setattr(deal_changes, "edit", save)
     undo(NOW + DAY)
     assert {category_of(deal) for deal in made} == {KEYBOARDS}
     assert counts() == ("cancelled", 1, 0)
     with pytest.raises(errors.Conflict):
-        job_actions.retry(JOB, by=EDITOR, now=NOW + DAY)
+        queue.retry(JOB, by=EDITOR, now=NOW + DAY)
 
 
 def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
     made = make_deals(3)
     order(targets=chosen(*made))
-    save = editing.edit
+    save = deal_changes.edit
     paused: list[str] = []
 
     def edit_then_pause(*args: Any, **more: Any) -> deals.Deal:
         deal = save(*args, **more)
         if not paused:
             paused.append(deal.id)
-            job_actions.pause(JOB, by=EDITOR, now=NOW)
+            queue.pause(JOB, by=EDITOR, now=NOW)
         return deal
 
-    monkeypatch.setattr(editing, "edit", edit_then_pause)
+    monkeypatch.setattr(deal_changes, "edit", edit_then_pause)
     work()
     assert counts() == ("paused", 1, 0)
     assert [category_of(deal) for deal in made].count("toys-hobbies") == 1
-    job_actions.resume(JOB, by=EDITOR, now=NOW + HOUR)
+    queue.resume(JOB, by=EDITOR, now=NOW + HOUR)
     work(NOW + HOUR)
     assert counts() == ("done", 3, 0)
     assert [deals.get(deal.id).version for deal in made] == [2, 2, 2]
@@ -597,16 +596,16 @@ def test_each_step_of_a_change_and_of_its_undo():
     measured(bulk.start)(TO_TOYS, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, targets=both)
     job = jobs.take_next(now=NOW)
     assert job is not None
-    assert [target.id for target in measured(bulk_progress.chunk)(JOB, 1).targets] == [one.id, two.id]
-    assert measured(bulk_progress.last_chunk)(JOB).number == 1
+    assert [target.id for target in measured(bulk.chunk)(JOB, 1).targets] == [one.id, two.id]
+    assert measured(bulk.last_chunk)(JOB).number == 1
     done = BulkResult(one.id, "Deal 0", CHANGED, KEYBOARDS, "toys-hobbies", chunk=1)
     changed = replace(one.content, category="toys-hobbies")
-    context, brand = bulk_progress.audit_context(job, done, changed=1), brands.get("nordlicht")
-    editing.edit(one, changed, version=1, brand=brand, by=EDITOR, now=NOW, audit_context=context)
+    context, brand = bulk.audit_context(job, done, changed=1), brands.get("nordlicht")
+    deal_changes.edit(one, changed, version=1, brand=brand, by=EDITOR, now=NOW, audit_context=context)
     refused = BulkResult(two.id, "Deal 1", REFUSED, reason="Gone", chunk=1)
-    measured(bulk_progress.refuse)(jobs.get(JOB), [refused], in_all=1)
-    assert measured(bulk_progress.is_changed)(JOB, one.id)
-    assert set(measured(bulk_progress.outcomes)(JOB, [one.id, two.id])) == {one.id, two.id}
+    measured(bulk.refuse)(jobs.get(JOB), [refused], in_all=1)
+    assert measured(bulk.is_changed)(JOB, one.id)
+    assert set(measured(bulk.outcomes)(JOB, [one.id, two.id])) == {one.id, two.id}
     jobs.finish(jobs.get(JOB))
     ordered = measured(bulk.undo)(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW)
     assert (ordered.id, ordered.progress["total"]) == (UNDO, 1)
@@ -618,6 +617,6 @@ def test_what_is_found_for_a_change_is_kept_by_the_chunk():
     order(targets=chosen(*make_deals(1)))
     job = jobs.take_next(now=NOW)
     assert job is not None
-    found = tuple(BulkTarget(make_id(NOW, number), "x" * 60, KEYBOARDS) for number in range(batches.CHUNK))
-    measured(bulk_progress.collect)(job, bulk.Chunk(2, found, NOW))
-    assert bulk_progress.last_chunk(JOB).targets == found
+    found = tuple(BulkTarget(make_id(NOW, number), "x" * 60, KEYBOARDS) for number in range(CHUNK))
+    measured(bulk.collect)(job, bulk.Chunk(2, found, NOW))
+    assert bulk.last_chunk(JOB).targets == found

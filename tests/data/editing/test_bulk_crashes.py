@@ -13,15 +13,14 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.chart import VERBS
-from dealsite.data.entities.batches import CHANGED
+from dealsite.data.entities.work import CHANGED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
-from dealsite.worker import bulk as running
-from dealsite.worker import loop
+from dealsite.worker import bulk as running, loop
 from dealsite.worker.bulk import change_at_once, undo_at_once
 from tests.builders import (
     DAY,
@@ -118,7 +117,7 @@ def test_a_worker_may_end_at_any_request_of_a_change_and_of_its_undoing(name, wh
             expected,
             3 - expected,
         )
-        assert len(bulk_progress.rows(JOB, CHANGED)) == expected
+        assert len(bulk.rows(JOB, CHANGED)) == expected
         if name != "feature":  # its entries stand with the page
             assert len(entries(f"Job {JOB}")) == len(set(entries(f"Job {JOB}"))) == expected
         bulk.undo(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
@@ -168,12 +167,12 @@ def test_a_request_for_one_may_end_anywhere_and_is_sent_again(name, kind, when, 
         what = partial(change_at_once, change, [made.id], job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW)
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             what()
-        assert (held() == before, len(bulk_progress.rows(JOB, CHANGED))) == (
+        assert (held() == before, len(bulk.rows(JOB, CHANGED))) == (
             (False, 1) if job_there(JOB) else (True, 0)
         )
         assert problems() == []
         (row,) = what().changed
-        assert bulk_progress.rows(JOB, CHANGED) == [row]
+        assert bulk.rows(JOB, CHANGED) == [row]
         assert case.shows(kind, row) == case.becomes
         assert (jobs.get(JOB).state, jobs.get(JOB).progress["changed"]) == ("done", 1)
         back = partial(undo_at_once, bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW + HOUR)
@@ -215,12 +214,12 @@ def test_a_request_for_several_may_end_anywhere_and_a_worker_does_the_rest_once(
         with Crasher(at, when) as crasher, contextlib.suppress(Crash):
             what()
         assert problems() == []
-        so_far = bulk_progress.rows(JOB, CHANGED)
+        so_far = bulk.rows(JOB, CHANGED)
         if job_there(JOB):  # sent again, it waits for a worker
             assert what().changed == so_far
         work(NOW + 10 * jobs.LEASE)
         what()  # the first time, if it was not even ordered
-        rows = bulk_progress.rows(JOB, CHANGED)
+        rows = bulk.rows(JOB, CHANGED)
         assert [row.id for row in rows] == ids
         assert len(held()) == len(before) + MORE[name]
         if name != "publish":  # a worker does so later

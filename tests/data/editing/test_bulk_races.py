@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, deals
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import brands, deal_changes, deals
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
-from dealsite.data.entities.batches import CHANGED, REFUSED
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.entities.work import CHANGED, REFUSED
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors
-from dealsite.worker import bulk as running
-from dealsite.worker import loop
+from dealsite.worker import bulk as running, loop
 from dealsite.worker.bulk import Outcome, change_at_once, undo_at_once
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_category, make_deal, make_id
@@ -58,7 +56,7 @@ def edit(deal: deals.Deal, **changes: Any) -> deals.Deal:
         now = deals.get(deal.id)
         content = replace(now.content, **changes)
         try:
-            return editing.edit(
+            return deal_changes.edit(
                 now, content, version=now.version, brand=brands.get("nordlicht"), by="olga", now=NOW + SECOND
             )
         except errors.VersionConflict:
@@ -82,13 +80,12 @@ def test_a_worker_whose_lease_is_over_changes_nothing_beside_the_next_one():
     second = jobs.take_next(now=NOW + SECOND + 2 * jobs.LEASE)
     assert second is not None
     outcomes = races.at_once(
-        partial(running.change_many, first, NOW + SECOND),
-        partial(running.change_many, second, NOW + SECOND),
+        partial(running.change_many, first, NOW + SECOND), partial(running.change_many, second, NOW + SECOND)
     )
-    assert isinstance(outcomes[0], bulk_progress.NotOurs | errors.Conflict)
+    assert isinstance(outcomes[0], bulk.NotOurs | errors.Conflict)
     assert outcomes[1] is None
     assert [deals.get(deal.id).version for deal in made] == [2] * 6
-    assert jobs.get(JOB).progress["changed"] == len(bulk_progress.rows(JOB, CHANGED)) == 6
+    assert jobs.get(JOB).progress["changed"] == len(bulk.rows(JOB, CHANGED)) == 6
 
 
 def test_two_workers_collect_a_list_once(monkeypatch):
@@ -98,8 +95,7 @@ def test_two_workers_collect_a_list_once(monkeypatch):
     first = take()
     second = jobs.take_next(now=NOW + SECOND + 2 * jobs.LEASE)
     races.at_once(
-        partial(running.change_many, first, NOW + SECOND),
-        partial(running.change_many, second, NOW + SECOND),
+        partial(running.change_many, first, NOW + SECOND), partial(running.change_many, second, NOW + SECOND)
     )
     chunks = [row for row in table.scan_all(consistent=True) if row["type"] == "BulkChunk"]
     collected = sorted(subject["id"] for chunk in chunks for subject in chunk["subjects"])
@@ -115,8 +111,8 @@ def test_an_editor_at_the_same_deals_keeps_what_he_wrote():
         lambda: [edit(deal, title="Mine") for deal in made],
         lambda: [edit(deal, category="audio-tv-photo") for deal in made[::2]],
     )
-    refused = {row.id for row in bulk_progress.rows(JOB, REFUSED)}
-    changed = {row.id for row in bulk_progress.rows(JOB, CHANGED)}
+    refused = {row.id for row in bulk.rows(JOB, REFUSED)}
+    changed = {row.id for row in bulk.rows(JOB, CHANGED)}
     assert refused | changed == {deal.id for deal in made}
     assert not refused & changed
     for number, deal in enumerate(made):
@@ -132,12 +128,11 @@ def test_cancelling_at_any_moment_leaves_the_count_right():
     made = make_deals(10)
     order(made)
     races.at_once(
-        lambda: loop.run_next(now=NOW + SECOND),
-        lambda: job_actions.cancel(JOB, by=EDITOR, now=NOW + SECOND),
+        lambda: loop.run_next(now=NOW + SECOND), lambda: queue.cancel(JOB, by=EDITOR, now=NOW + SECOND)
     )
     job = jobs.get(JOB)
     changed = [deal for deal in made if deals.get(deal.id).content.category == "toys-hobbies"]
-    assert job.progress["changed"] == len(changed) == len(bulk_progress.rows(JOB, CHANGED))
+    assert job.progress["changed"] == len(changed) == len(bulk.rows(JOB, CHANGED))
     assert job.state == ("done" if len(changed) == 10 else "cancelled")
 
 
@@ -185,7 +180,7 @@ def test_a_request_for_one_deal_that_is_sent_many_times_is_one(change):
     made = make_deals(1)
     outcomes = races.at_once(*[partial(do, change, made)] * 5)
     assert outcomes == [outcomes[0]] * 5
-    assert outcomes[0].changed == bulk_progress.rows(JOB, CHANGED)
+    assert outcomes[0].changed == bulk.rows(JOB, CHANGED)
     assert jobs.get(JOB).progress["changed"] == 1
     copies = [row for row in table.scan_all(consistent=True) if row["type"] == "Draft"]
     assert deals.get(made[0].id).version + len(copies) == 2
@@ -226,7 +221,7 @@ def test_a_worker_that_takes_over_from_a_request_that_goes_on_changes_nothing_tw
     assert [deals.get(deal.id).version for deal in made] == [2] * 6
     job = jobs.get(JOB)
     assert (job.state, job.progress["changed"], job.progress["refused"]) == ("done", 6, 0)
-    assert len(bulk_progress.rows(JOB, CHANGED)) == 6
+    assert len(bulk.rows(JOB, CHANGED)) == 6
 
 
 @pytest.mark.parametrize("number", [1, 3])

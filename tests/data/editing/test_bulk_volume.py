@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import deals, entries
-from dealsite.data.catalogue.deal import publishing
+from dealsite.data.catalogue import deals, drafts, publishing
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.entities import batches
+from dealsite.data.entities.work import CHUNK
 from dealsite.data.jobs import jobs
-from dealsite.worker import bulk as running
-from dealsite.worker import loop
+from dealsite.worker import bulk as running, loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 
 pytestmark = [
@@ -64,22 +62,22 @@ def work(now: Any) -> Counter[str]:
 
 def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids, monkeypatch):
     held: list[int] = []
-    read = entries.get_many
+    read = drafts.get_entries
 
     def watch(kind: str, wanted: Iterable[str]) -> Any:
         wanted = list(wanted)
         held.append(len(wanted))
         return read(kind, wanted)
 
-    monkeypatch.setattr(entries, "get_many", watch)
+    monkeypatch.setattr(drafts, "get_many", watch)
     monkeypatch.setattr(running, "TURN_SECONDS", 0.0)  # a turn for each chunk, as if there were very many
     change = BulkChange("deal", "category", "toys-hobbies")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     sent = work(NOW + SECOND)
-    chunks = DEALS // batches.CHUNK
+    chunks = DEALS // CHUNK
     assert sent["TransactWriteItems"] == DEALS + chunks
     assert sum(sent.values()) <= DEALS + chunks * 25
-    assert max(held) == batches.CHUNK
+    assert max(held) == CHUNK
     assert {deal.content.category for deal in deals.get_many(ids).values()} == {"toys-hobbies"}
     job = jobs.get(JOB)
     assert (job.state, job.progress["changed"], job.progress["total"]) == ("done", DEALS, DEALS)
@@ -96,7 +94,7 @@ def test_a_report_is_paged_through_whole(ids):
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     work(NOW + SECOND)
     found: list[str] = []
-    while rows := bulk_progress.rows(JOB, "REFUSED", after=found[-1] if found else "", limit=70):
+    while rows := bulk.rows(JOB, "REFUSED", after=found[-1] if found else "", limit=70):
         found += [row.id for row in rows]
     assert found == sorted(ids)
     assert jobs.get(JOB).progress["refused"] == DEALS

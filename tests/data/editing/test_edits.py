@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, drafts, prices
-from dealsite.data.catalogue.entries import Entry
-from dealsite.data.editing import bulk, bulk_progress, versions
+from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue.drafts import Entry
+from dealsite.data.editing import bulk, versions
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.entities.deals import HERE
 from dealsite.data.jobs import jobs
@@ -32,7 +32,7 @@ def type_in(found: Entry, *, now: datetime = NOW, **changes: Any) -> str:
     """Change an entry as a form does; returns the id of the job."""
     content = replace(found.content, **changes)
     brand = brands.get(content.brand) if content.brand else None
-    return bulk_progress.edit_alone(found, content, brand=brand, by=EDITOR, now=now)[1]
+    return bulk.edit_alone(found, content, brand=brand, by=EDITOR, now=now)[1]
 
 
 def take_back(job_id: str, *, now: datetime = NOW + HOUR) -> Outcome:
@@ -64,9 +64,9 @@ def test_what_was_typed_is_taken_back(made):
     brand = brands.get("nordlicht")
     how: Any = {"brand": brand, "by": EDITOR, "now": NOW}
     if isinstance(made, deals.Deal):
-        changed, job_id = measured(bulk_progress.edit_alone)(made, content, **how)
+        changed, job_id = measured(bulk.edit_alone)(made, content, **how)
     else:
-        changed, job_id = bulk_progress.edit_alone(made, content, **how)
+        changed, job_id = bulk.edit_alone(made, content, **how)
     assert (changed, changed.content, changed.version) == (again(made), content, 2)
     outcome = take_back(job_id)
     assert (outcome.refused, held(), again(made).version) == ([], before, 3)
@@ -164,9 +164,7 @@ def test_an_undo_and_an_edit_at_once_are_one_after_the_other():
     made = make_deal(now=NOW - DAY, title="Desk")
     job_id = type_in(made, title="Shelf")
     races.at_once(
-        partial(take_back, job_id),
-        partial(take_back, job_id),
-        partial(edit, "deal", made.id, title="Lamp"),
+        partial(take_back, job_id), partial(take_back, job_id), partial(edit, "deal", made.id, title="Lamp")
     )
     stored = deals.get(made.id)
     assert stored.content.title == "Lamp" or (stored.content.title, stored.version) == ("Desk", 3)
@@ -195,11 +193,8 @@ def test_a_deal_becomes_what_it_was_but_for_its_stock_and_end():
     type_in(made, title="New", price=Decimal("60"), stock=7, expires_at=NOW + 2 * DAY)
     assert reasons(restore(made.id, "1")) == []
     stored = deals.get(made.id)
-    assert (stored.content, stored.version) == (
-        replace(made.content, stock=7, expires_at=NOW + 2 * DAY),
-        3,
-    )
-    assert [one.price for one in prices.of_deal(made.id)] == [
+    assert (stored.content, stored.version) == (replace(made.content, stock=7, expires_at=NOW + 2 * DAY), 3)
+    assert [one.price for one in deals.prices_of(made.id)] == [
         Decimal("79.90"),
         Decimal("60.00"),
         Decimal("79.90"),

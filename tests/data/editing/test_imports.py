@@ -11,8 +11,8 @@ import pytest
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.editing.imports import SourceFile
-from dealsite.data.entities.batches import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.entities.work import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors, schema
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, EDITOR, NOW, make_brand, make_content, make_id
@@ -187,7 +187,7 @@ def test_nothing_is_imported_that_was_not_checked_and_nothing_checked_that_is_im
 
 def test_an_import_that_was_cancelled_can_go_on(wait_for_indexes):
     one = run(finish(check(upload_file())))
-    job_actions.cancel(one.job, by=EDITOR, now=NOW)
+    queue.cancel(one.job, by=EDITOR, now=NOW)
     again = run(one)
     assert (again.stage, again.job != one.job) == (IMPORTING, True)
     assert jobs.get(again.job).state == "open"

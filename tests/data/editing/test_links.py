@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import deleting, editing
+from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.editing import audit, links
 from dealsite.data.editing.links import ACCEPTED, APART, CHECK_LINK, CHECK_LINKS, PAGE_SIZE
 from dealsite.data.jobs import jobs
@@ -25,7 +24,7 @@ def fail(deal_id: str, *, hours: float = 0, reason: str = "404") -> None:
 
 
 def change_link(deal: deals.Deal, link: str) -> None:
-    editing.edit(
+    deal_changes.edit(
         deals.get(deal.id),
         replace(deal.content, link=link),
         version=deal.version,
@@ -112,7 +111,7 @@ def test_an_edit_of_something_else_keeps_what_is_known():
     fail(deal.id)
     stored = deals.get(deal.id)
     dearer = replace(stored.content, title="Another title")
-    editing.edit(stored, dearer, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
+    deal_changes.edit(stored, dearer, version=stored.version, brand=make_brand(), by=EDITOR, now=NOW)
     assert links.get(deal.id).check.failures == 1
 
 
@@ -120,7 +119,7 @@ def test_what_is_found_of_a_deal_that_is_gone_is_left_out():
     deal = make_deal(link=LINK)
     fail(deal.id)
     linked = links.get(deal.id)
-    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     links.works(linked)
     links.fails(linked, "404", now=NOW + DAY)
     with pytest.raises(errors.NotFound):

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import deleting, editing, rescheduling
+from dealsite.data.catalogue import deal_changes, deals, publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.editing import audit, pending_edits, trash
 from dealsite.data.editing.audit import AuditContext
@@ -45,7 +44,7 @@ def keep(
 def publish(deal: Deal, kept: PendingEdits, now=NOW) -> Deal:
     audit_context = AuditContext(writes=(pending_edits.publish_write(kept),))
     brand = make_brand()
-    return editing.edit(
+    return deal_changes.edit(
         deal, kept.content, version=deal.version, brand=brand, by=EDITOR, now=now, audit_context=audit_context
     )
 
@@ -162,7 +161,7 @@ def test_what_could_do_harm_is_refused():
 def test_they_move_with_a_deal_that_gets_another_time(wait_for_indexes):
     deal = make_deal(live_at=NOW + HOUR)
     kept = keep(deal, title="Better")
-    moved = rescheduling.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, NOW + DAY, new_id=make_id(NOW + DAY), by=EDITOR, now=NOW)
     wait_for_indexes()
     found = pending_edits.find(moved)
     assert (found.deal_id, found.content, found.base) == (moved.id, kept.content, moved.version)
@@ -174,7 +173,7 @@ def test_they_move_with_a_deal_that_gets_another_time(wait_for_indexes):
 def test_they_lie_in_the_trash_with_their_deal_and_come_back_with_it(wait_for_indexes):
     deal = make_deal()
     kept = keep(deal, title="Better")
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     with pytest.raises(errors.NotFound):
         keep(deal, kept, title="Late")
     trash.restore("deal", deal.id, by=EDITOR, now=NOW)
@@ -186,7 +185,7 @@ def test_they_lie_in_the_trash_with_their_deal_and_come_back_with_it(wait_for_in
 def test_they_go_when_their_deal_is_deleted_for_good():
     deal = make_deal()
     keep(deal, title="Better")
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     trash.purge("deal", deal.id, by=EDITOR, now=NOW)
     assert pending_edits.find(deal) is None
 
@@ -194,7 +193,7 @@ def test_they_go_when_their_deal_is_deleted_for_good():
 def test_they_are_not_those_of_another_deal_that_gets_the_id(wait_for_indexes):
     deal = make_deal()
     keep(deal, title="Better")
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     again = make_deal(deal_id=deal.id, now=NOW + HOUR, title="Imported once more")
     wait_for_indexes()
     old = pending_edits.find(again)
@@ -209,8 +208,10 @@ def test_they_are_not_those_of_another_deal_that_gets_the_id(wait_for_indexes):
 def test_they_stay_when_the_deal_is_edited_or_ends():
     deal = make_deal()
     kept = keep(deal, title="Better")
-    edited = editing.edit(deal, make_content(title="Live"), version=1, brand=make_brand(), by="otto", now=NOW)
-    ended = editing.expire_now(edited, by="otto", now=NOW)
+    edited = deal_changes.edit(
+        deal, make_content(title="Live"), version=1, brand=make_brand(), by="otto", now=NOW
+    )
+    ended = deal_changes.expire_now(edited, by="otto", now=NOW)
     assert pending_edits.find(ended) == kept
     assert kept.base != ended.version  # so that publishing shows both
 
@@ -245,15 +246,12 @@ def test_keeping_while_the_deal_is_moved_or_deleted_leaves_no_stray(round_):
     new_id = make_id(NOW + DAY)
     at_once(
         lambda: keep(deal, title="Better"),
-        lambda: rescheduling.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW),
+        lambda: publishing.reschedule(deal, NOW + DAY, new_id=new_id, by=EDITOR, now=NOW),
     )
     moved = deals.get(new_id)
     kept = pending_edits.find(moved)
     assert kept is None or kept.content.title == "Better"
-    at_once(
-        lambda: keep(moved, kept, title="Best"),
-        lambda: deleting.delete(moved, by=EDITOR, now=NOW),
-    )
+    at_once(lambda: keep(moved, kept, title="Best"), lambda: deal_changes.delete(moved, by=EDITOR, now=NOW))
 
 
 @pytest.mark.engines("native", "local")

@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, drafts
-from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.editing import presence
-from dealsite.data.editing.presence import OpenForm
+from dealsite.data.catalogue import deal_changes, deals, drafts
+from dealsite.data.editing import pending_edits
+from dealsite.data.editing.pending_edits import OpenForm
 from dealsite.data.table import schema
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_deal, make_draft, make_id
 from tests.measuring import measured
@@ -19,12 +18,12 @@ pytestmark = pytest.mark.usefixtures("whole_table")
 
 
 def send_heartbeat(thing_id, username, now=NOW, kind="deal"):
-    return presence.heartbeat(kind, thing_id, username=username, name=username.title(), now=now)
+    return pending_edits.heartbeat(kind, thing_id, username=username, name=username.title(), now=now)
 
 
 def test_each_of_two_editors_sees_the_other_and_since_when():
     deal_id = make_deal().id
-    seen = measured(presence.heartbeat)("deal", deal_id, username="eve", name="Eve", now=NOW)
+    seen = measured(pending_edits.heartbeat)("deal", deal_id, username="eve", name="Eve", now=NOW)
     assert seen.others == []
     assert send_heartbeat(deal_id, "oscar", NOW + 5 * SECOND).others == [OpenForm("eve", "Eve", NOW)]
     assert send_heartbeat(deal_id, "eve", NOW + 20 * SECOND).others == [
@@ -53,8 +52,8 @@ def test_who_has_not_said_so_for_a_minute_is_gone_and_begins_anew():
 def test_who_closes_the_form_is_gone_at_once():
     deal_id = make_deal().id
     send_heartbeat(deal_id, "eve")
-    measured(presence.leave)("deal", deal_id, username="eve")
-    presence.leave("deal", deal_id, username="eve")
+    measured(pending_edits.leave_form)("deal", deal_id, username="eve")
+    pending_edits.leave_form("deal", deal_id, username="eve")
     assert send_heartbeat(deal_id, "oscar").others == []
 
 
@@ -80,7 +79,7 @@ def test_a_heartbeat_tells_the_version_that_is_stored_and_who_made_it():
     deal = make_deal()
     assert (send_heartbeat(deal.id, "eve").version, send_heartbeat(deal.id, "eve").updated_by) == (1, EDITOR)
     content = replace(deal.content, title="Other")
-    editing.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR)
+    deal_changes.edit(deal, content, version=1, brand=make_brand(), by="oscar", now=NOW + HOUR)
     told = send_heartbeat(deal.id, "eve")
     assert (told.version, told.updated_by, told.updated_at) == (2, "oscar", NOW + HOUR)
 
@@ -97,7 +96,7 @@ def test_a_heartbeat_tells_that_a_draft_was_published_or_never_saved():
 def test_a_deal_that_is_deleted_is_not_there():
     deal = make_deal()
     send_heartbeat(deal.id, "eve")
-    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     assert send_heartbeat(deal.id, "oscar").version == 0
     assert send_heartbeat(deal.id, "oscar").others == [OpenForm("eve", "Eve", NOW)]
 

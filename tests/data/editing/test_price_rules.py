@@ -6,8 +6,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dealsite.data.editing.verbs.prices import PriceRule, SetPrice, SetWasPrice
 from dealsite.data.entities.deals import MAX_PRICE

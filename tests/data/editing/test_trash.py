@@ -10,9 +10,8 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, categories, deals, drafts, featured, lists, prices
+from dealsite.data.catalogue import brands, categories, deal_changes, deals, drafts, featured, lists
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import deleting, editing
 from dealsite.data.editing import audit, trash, trash_record
 from dealsite.data.entities.deals import HERE
 from dealsite.data.entities.work import SITE
@@ -36,7 +35,7 @@ def feature(page_id: str, deal: deals.Deal) -> None:
 
 
 def delete(deal: deals.Deal) -> None:
-    deleting.delete(deals.get(deal.id), by="oscar", now=NOW)
+    deal_changes.delete(deals.get(deal.id), by="oscar", now=NOW)
 
 
 def restore(thing: deals.Deal | drafts.Draft) -> trash.RestoreResult:
@@ -46,7 +45,7 @@ def restore(thing: deals.Deal | drafts.Draft) -> trash.RestoreResult:
 
 def reprice(deal: deals.Deal, price: str) -> deals.Deal:
     content = replace(deal.content, price=Decimal(price))
-    return editing.edit(
+    return deal_changes.edit(
         deal, content, version=deal.version, brand=brands.get(content.brand), by=EDITOR, now=NOW
     )
 
@@ -79,7 +78,7 @@ def test_a_deal_comes_back_as_it_was(wait_for_indexes):
     assert lists.front_page(now=NOW)[1].cards == [card]
     assert measured(lists.brand_page)("nordlicht", now=NOW)[1].cards == [card]
     assert lists.category_page("peripherals-networking", now=NOW)[2].cards == [card]
-    assert [one.price for one in prices.of_deal(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
+    assert [one.price for one in deals.prices_of(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
     assert brands.get_with_counts("nordlicht").deals == 1
     assert measured(categories.get_with_counts)("peripherals-networking").deals == 1
     assert measured(trash.newest)().things == []
@@ -102,7 +101,7 @@ def test_the_trash_lists_what_was_deleted_last_first(wait_for_indexes, monkeypat
     monkeypatch.setattr(trash, "PAGE_SIZE", 2)
     deal, draft = make_deal(title="A deal"), make_draft(title="A draft")
     untitled = make_draft()
-    deleting.delete(deal, by="oscar", now=NOW)
+    deal_changes.delete(deal, by="oscar", now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW + HOUR)
     drafts.delete(untitled, by=EDITOR, now=NOW + HOUR)
     wait_for_indexes()
@@ -208,7 +207,7 @@ def test_an_id_that_is_taken_again_is_said():
         restore(deal)
     trash.purge("deal", deal.id, by=EDITOR, now=LATER)
     assert deals.get(deal.id).content.title == "Another"
-    assert len(prices.of_deal(deal.id)) == 1
+    assert len(deals.prices_of(deal.id)) == 1
 
 
 def test_pieces_sold_while_a_deal_is_deleted_stay_sold(monkeypatch):
@@ -294,7 +293,7 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     wait_for_indexes()
     assert trash.newest().things == []
     assert (trash.find("deal", deal.id), trash.find("draft", draft.id)) == (None, None)
-    assert prices.of_deal(deal.id) == []
+    assert deals.prices_of(deal.id) == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
     assert [entry.by for entry in audit.of_target("deal", deal.id) if "good" in entry.what] == [SITE]
     with pytest.raises(errors.NotFound):
@@ -308,14 +307,14 @@ def test_what_came_back_stays(wait_for_indexes):
     wait_for_indexes()
     run_emptying(JOB_DUE)
     assert deals.get(deal.id).version == 2
-    assert len(prices.of_deal(deal.id)) == 1
+    assert len(deals.prices_of(deal.id)) == 1
 
 
 def test_what_was_deleted_anew_has_thirty_days_from_then(wait_for_indexes):
     deal = make_deal()
     delete(deal)
     restore(deal)
-    deleting.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
+    deal_changes.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
     wait_for_indexes()
     run_emptying(JOB_DUE)
     assert not trash.purge("deal", deal.id, by=SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
@@ -332,7 +331,7 @@ def test_what_is_restored_and_deleted_anew_while_it_is_purged_stays_in_the_trash
     def meanwhile(found):
         monkeypatch.setattr(trash, "_history", real)
         restore(deal)
-        deleting.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
+        deal_changes.delete(deal, by=EDITOR, now=NOW + 5 * DAY)
         return real(found)
 
     monkeypatch.setattr(trash, "_history", meanwhile)
@@ -354,7 +353,7 @@ def test_a_day_with_many_deletions_is_emptied_in_steps(wait_for_indexes, monkeyp
 
 @pytest.mark.engines("native", "local")
 def test_many_prices_go_a_few_at_a_time_and_nothing_comes_back_in_between(monkeypatch):
-    monkeypatch.setattr(prices, "ROOM", 3)
+    monkeypatch.setattr(deals, "ROOM", 3)
     deal = make_deal()
     for number in range(7):
         deal = reprice(deal, str(60 + number))
@@ -371,12 +370,12 @@ def test_many_prices_go_a_few_at_a_time_and_nothing_comes_back_in_between(monkey
         context.setattr(table, "transact", crash)
         with pytest.raises(errors.Unavailable):
             trash.purge("deal", deal.id, by=EDITOR, now=LATER)
-    assert len(prices.of_deal(deal.id)) == 5
+    assert len(deals.prices_of(deal.id)) == 5
     assert trash.get("deal", deal.id).is_being_emptied
     with pytest.raises(errors.Conflict, match="being deleted for good"):
         restore(deal)
     trash.purge("deal", deal.id, by=EDITOR, now=LATER)
-    assert prices.of_deal(deal.id) == []
+    assert deals.prices_of(deal.id) == []
 
 
 def test_deleting_for_good_twice_is_harmless():
@@ -397,9 +396,9 @@ def test_a_deal_deleted_and_restored_by_many_is_there_once_or_in_the_trash():
     assert not [one for one in races.at_once(*restores) if isinstance(one, Exception)]
     assert deals.get(deal.id).version == 2
     deal = deals.get(deal.id)
-    results = races.at_once(*[partial(deleting.delete, deal, by="ann", now=NOW)] * 3)
+    results = races.at_once(*[partial(deal_changes.delete, deal, by="ann", now=NOW)] * 3)
     assert not [one for one in results if isinstance(one, Exception)]
-    races.at_once(*restores, partial(deleting.delete, deal, by="ann", now=NOW))
+    races.at_once(*restores, partial(deal_changes.delete, deal, by="ann", now=NOW))
     there, in_trash = deals.get_many([deal.id]), trash.find("deal", deal.id)
     assert len(there) + (in_trash is not None) == 1
     assert brands.get_with_counts("nordlicht").deals == len(there)
@@ -409,7 +408,7 @@ def test_a_deal_deleted_and_restored_by_many_is_there_once_or_in_the_trash():
 def test_a_deal_deleted_while_it_is_edited_and_sold_comes_back_with_what_it_had():
     deal = make_deal(stock=5)
     races.at_once(
-        partial(deleting.delete, deal, by="ann", now=NOW),
+        partial(deal_changes.delete, deal, by="ann", now=NOW),
         partial(reprice, deal, "60"),
         partial(table.write, Update(key=keys.offer(deal.id), add={"stock": -1}, when=())),
     )
@@ -419,7 +418,7 @@ def test_a_deal_deleted_while_it_is_edited_and_sold_comes_back_with_what_it_had(
         table.write(Delete(key=keys.offer(deal.id)))
     restore(deal)
     back = deals.get(deal.id)
-    assert back.content.price == prices.of_deal(deal.id)[-1].price
+    assert back.content.price == deals.prices_of(deal.id)[-1].price
 
 
 @pytest.mark.engines("native", "local")
@@ -432,13 +431,13 @@ def test_what_is_restored_while_the_trash_is_emptied_is_whole_or_gone():
             partial(trash.purge, "deal", deal.id, by="bob", now=LATER),
         )
         assert trash.find("deal", deal.id) is None
-        assert len(prices.of_deal(deal.id)) == len(deals.get_many([deal.id]))
+        assert len(deals.prices_of(deal.id)) == len(deals.get_many([deal.id]))
 
 
 @pytest.mark.engines("native", "local")
 def test_many_things_deleted_at_once_have_one_job():
     made = [make_deal() for _ in range(6)]
-    results = races.at_once(*[partial(deleting.delete, deal, by="ann", now=NOW) for deal in made])
+    results = races.at_once(*[partial(deal_changes.delete, deal, by="ann", now=NOW) for deal in made])
     assert not [one for one in results if isinstance(one, Exception)]
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "open"
 
@@ -455,7 +454,7 @@ def test_a_trash_that_nobody_empties_is_found():
 def test_what_deleting_and_restoring_cost():
     deal = make_deal()
     with table.metered() as meter:
-        deleting.delete(deal, by=EDITOR, now=NOW)
+        deal_changes.delete(deal, by=EDITOR, now=NOW)
     assert next(operation for operation, _ in meter.log) == "BatchGetItem"
     with table.metered() as meter:
         restore(deal)

@@ -10,11 +10,11 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, drafts, featured
-from dealsite.data.editing import bulk, bulk_progress
+from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.chart import ALL, VERBS
-from dealsite.data.entities.batches import CHANGED
 from dealsite.data.entities.deals import CODE, SHOP
+from dealsite.data.entities.work import CHANGED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import iso
@@ -63,7 +63,7 @@ def take_back(undo_id: str = UNDO, *, of: str = JOB, now: datetime = NOW + HOUR)
 
 def is_on_record(job_id: str, outcome: Outcome) -> bool:
     """Whether a job is over, and its rows and count are what was said of it."""
-    job, rows = jobs.get(job_id), bulk_progress.rows(job_id, CHANGED)
+    job, rows = jobs.get(job_id), bulk.rows(job_id, CHANGED)
     progress = (job.progress["total"], job.progress["changed"], job.progress["refused"])
     has_end = "ttl" in (table.get(keys.job(job_id)) or {})
     return (job.state, progress, rows, has_end) == ("done", (1, 1, 0), outcome.changed, True)
@@ -295,18 +295,8 @@ REFUSALS = [
         {"live_at": NOW + DAY},
         "The deal would expire before it goes live. Choose a later time.",
     ),
-    (
-        "reschedule",
-        iso(NOW + DAY),
-        {},
-        "It is live already, so its publication time cannot change any more.",
-    ),
-    (
-        "reschedule",
-        iso(NOW - MINUTE),
-        {"live_at": NOW + DAY},
-        "This time has passed. Choose a later one.",
-    ),
+    ("reschedule", iso(NOW + DAY), {}, "It is live already, so its publication time cannot change any more."),
+    ("reschedule", iso(NOW - MINUTE), {"live_at": NOW + DAY}, "This time has passed. Choose a later one."),
     ("reschedule", iso(NOW + DAY), {"live_at": NOW + DAY}, "It goes live then already."),
     (
         "reschedule",

@@ -8,9 +8,8 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue import brands, deal_changes, deals, drafts, publishing
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import deleting, editing, rescheduling
 from dealsite.data.editing import trash, versions
 from dealsite.data.editing.versions import Version
 from dealsite.data.entities.deals import HERE
@@ -26,7 +25,7 @@ LATER = NOW + HOUR
 def edit(deal: deals.Deal, *, by: str = "oscar", now=LATER, **changes) -> deals.Deal:
     content = replace(deal.content, **changes)
     brand = brands.get(content.brand)
-    return editing.edit(deal, content, version=deal.version, brand=brand, by=by, now=now)
+    return deal_changes.edit(deal, content, version=deal.version, brand=brand, by=by, now=now)
 
 
 def numbers(history_id: str) -> list[int]:
@@ -51,9 +50,9 @@ def test_an_edit_keeps_what_was_before_it():
 def test_publishing_keeps_nothing_and_expiring_what_was_before():
     deal = make_deal()
     assert numbers(deal.id) == []
-    ended = editing.expire_now(deal, by="oscar", now=NOW)
+    ended = deal_changes.expire_now(deal, by="oscar", now=NOW)
     assert versions.get(deal.id, 1).content == deal.content
-    editing.expire_now(ended, by="oscar", now=LATER)
+    deal_changes.expire_now(ended, by="oscar", now=LATER)
     assert numbers(deal.id) == [1]
 
 
@@ -87,10 +86,10 @@ def test_a_change_that_loses_a_conflict_keeps_nothing():
 def test_versions_go_along_to_another_time():
     deal = edit(make_deal(live_at=NOW + DAY), title="New")
     new_id = make_id(NOW + 2 * DAY)
-    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     assert moved.history_id == deals.get(new_id).history_id == deal.id
     last_id = make_id(NOW + 3 * DAY)
-    again = rescheduling.reschedule(moved, NOW + 3 * DAY, new_id=last_id, by=EDITOR, now=NOW)
+    again = publishing.reschedule(moved, NOW + 3 * DAY, new_id=last_id, by=EDITOR, now=NOW)
     edit(deals.get(again.id), title="Newer")
     assert numbers(again.history_id) == [4, 1]
 
@@ -98,11 +97,11 @@ def test_versions_go_along_to_another_time():
 def test_versions_wait_in_the_trash_and_go_with_it():
     deal, draft = edit(make_deal(), title="New"), make_draft(title="Half")
     draft = drafts.save(draft, DealContent(title="More"), version=1, by="oscar", now=LATER)
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     drafts.delete(draft, by=EDITOR, now=NOW)
     measured(trash.restore)("deal", deal.id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == numbers(draft.id) == [1]
-    deleting.delete(deal, by=EDITOR, now=NOW)
+    deal_changes.delete(deal, by=EDITOR, now=NOW)
     trash.purge("deal", deal.id, by=EDITOR, now=NOW)
     trash.purge("draft", draft.id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == numbers(draft.id) == []
@@ -111,8 +110,8 @@ def test_versions_wait_in_the_trash_and_go_with_it():
 def test_versions_of_a_deal_that_was_moved_go_with_the_trash_too():
     deal = edit(make_deal(live_at=NOW + DAY), title="New")
     new_id = make_id(NOW + 2 * DAY)
-    moved = rescheduling.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
-    deleting.delete(moved, by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
+    deal_changes.delete(moved, by=EDITOR, now=NOW)
     assert trash.get("deal", new_id).history_id == deal.id
     trash.purge("deal", new_id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == []
@@ -163,7 +162,7 @@ def test_versions_of_nothing_are_taken_away_and_those_of_a_deal_are_kept():
 def test_a_change_costs_as_many_requests_as_before():
     deal, draft = make_deal(), make_draft(title="Half")
     with table.metered() as meter:
-        editing.edit(
+        deal_changes.edit(
             deal,
             replace(deal.content, title="N"),
             version=1,

@@ -9,9 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, deals, drafts, featured
-from dealsite.data.catalogue.deal import editing, rescheduling
-from dealsite.data.catalogue.entries import Entry
+from dealsite.data.catalogue import brands, deal_changes, deals, drafts, featured, publishing
+from dealsite.data.catalogue.drafts import Entry
 from dealsite.data.editing import links, pending_edits, trash
 from dealsite.data.editing.bulk import BulkResult
 from dealsite.data.editing.pending_edits import PendingEdits
@@ -70,7 +69,7 @@ def edit(kind: str, one: str, *, by: str = "olga", **changes: Any) -> None:
     if isinstance(found, drafts.Draft):
         drafts.save(found, content, brand=brands.get(content.brand), **how)
     else:
-        editing.edit(found, content, brand=brands.get(content.brand), **how)
+        deal_changes.edit(found, content, brand=brands.get(content.brand), **how)
 
 
 def value_of(*names: str) -> Callable[[str, BulkResult], Any]:
@@ -93,7 +92,7 @@ def list_on_front(*ids: str, by: str = EDITOR) -> None:
 
 def move(deal_id: str, *, to: datetime) -> None:
     new_id = make_id(to)
-    rescheduling.reschedule(deals.get(deal_id), to, new_id=new_id, by="olga", now=NOW + MINUTE)
+    publishing.reschedule(deals.get(deal_id), to, new_id=new_id, by="olga", now=NOW + MINUTE)
 
 
 def accepted_until(deal_id: str) -> datetime | None:

@@ -11,17 +11,23 @@ from dealsite.data.entities.attributes import (
     Bytes,
     Day,
     Each,
+    Email,
     Flag,
+    Hash,
+    Link,
     Map,
     MapOf,
     Money,
     Plain,
     Shape,
+    Slug,
+    Text,
     Time,
+    Ulid,
+    Username,
     Whole,
 )
 from dealsite.data.entities.entity import Entity
-from dealsite.data.entities.texts import Email, Hash, Link, Slug, Text, Ulid, Username
 from dealsite.data.table.convert import Item
 
 Broken = tuple[str, str, Item]  # the path of an attribute, the way in which it is broken, the item

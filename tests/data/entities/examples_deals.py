@@ -93,12 +93,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "stock": 0,
         "elsewhere": True,
     },
-    "DealBy": {
-        "PK": f"DEALBY#{hash_of('shop.example/1?#')}",
-        "SK": DEAL,
-        "type": "DealBy",
-        "id": DEAL,
-    },
+    "DealBy": {"PK": f"DEALBY#{hash_of('shop.example/1?#')}", "SK": DEAL, "type": "DealBy", "id": DEAL},
     "Price": {
         "PK": f"PRICES#{DEAL}",
         "SK": f"{PUBLISHED}#{DEAL}",

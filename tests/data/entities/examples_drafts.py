@@ -2,8 +2,16 @@
 
 from typing import Any
 
-from tests.data.entities.examples_deals import CARD, DEAL, EDIT, ENDS, LATER, LINK, PUBLISHED
-from tests.data.entities.examples_deals import EXAMPLES as OF_DEALS
+from tests.data.entities.examples_deals import (
+    CARD,
+    DEAL,
+    EDIT,
+    ENDS,
+    EXAMPLES as OF_DEALS,
+    LATER,
+    LINK,
+    PUBLISHED,
+)
 
 NEW = {name: value for name, value in CARD.items() if name != "raised_from"} | {
     "low": 119

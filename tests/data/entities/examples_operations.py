@@ -57,14 +57,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "SitePage": at(
         keys.site_page("terms"),
         operations.SITE_PAGE.item(
-            {
-                "slug": "terms",
-                "en": "## Whom they are for",
-                "de": "",
-                "version": 2,
-                "by": "ada",
-                "at": AT,
-            }
+            {"slug": "terms", "en": "## Whom they are for", "de": "", "version": 2, "by": "ada", "at": AT}
         ),
     ),
     "TaskCounts": at(

@@ -129,6 +129,5 @@ EXAMPLES: dict[str, Item] = {
     ),
 }
 DELETED_USER = at(
-    keys.user("bob"),
-    {"type": "User", "username": "bob", "created_at": AT, "deleted_at": LATER},
+    keys.user("bob"), {"type": "User", "username": "bob", "created_at": AT, "deleted_at": LATER}
 )

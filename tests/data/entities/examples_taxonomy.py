@@ -83,13 +83,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "BrandWatch": _relation("Watch", "Brand", "nordlicht", "BRANDWATCH#nordlicht", "USER#ada") | MUTED,
     "CategoryLike": _relation("Like", "Category", "toys-hobbies", "CATEGORYLIKE#toys-hobbies#ada"),
     "DealLike": _relation("Like", "Deal", DEAL, f"DEALLIKE#{DEAL}", "USER#ada"),
-    "DealCounts": {
-        "PK": f"DEAL#{DEAL}",
-        "SK": "COUNTS",
-        "type": "DealCounts",
-        "deal": DEAL,
-        "likes": 3,
-    },
+    "DealCounts": {"PK": f"DEAL#{DEAL}", "SK": "COUNTS", "type": "DealCounts", "deal": DEAL, "likes": 3},
     "CategoryWatch": _relation("Watch", "Category", "toys-hobbies", "CATEGORYWATCH#toys-hobbies", "USER#ada")
     | MUTED,
 }

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from types import ModuleType
 from typing import Any
 
 from dealsite.data.entities.chart import ENTITIES
-from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies
+from dealsite.data.entities.entity import INDEX_KEYS, own_copies
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
 
 
@@ -47,8 +46,3 @@ def problems(item: Item, **changes: Any) -> list[str]:
 
 def without_key(item: Item) -> Item:
     return {name: value for name, value in item.items() if name not in ("PK", "SK")}
-
-
-def types_of(module: ModuleType) -> set[str]:
-    """Return the types that a module declares."""
-    return {one.type for one in vars(module).values() if isinstance(one, Entity)}

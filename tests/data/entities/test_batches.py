@@ -8,13 +8,12 @@ import pytest
 
 from dealsite.data.editing.bulk import BulkResult, Chunk, chunk_put, expires_at
 from dealsite.data.editing.imports import Import, SourceFile
-from dealsite.data.entities import batches
-from dealsite.data.entities.batches import BULK_CHUNK, BULK_ROW, IMPORT
-from dealsite.data.entities.conversion import reader, writer
-from dealsite.data.jobs.payloads import from_item, to_item
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.entities.work import BULK_CHUNK, BULK_ROW, IMPORT
+from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
 from dealsite.imports.layout import Layout
 from tests.data.entities.examples_batches import EXAMPLES, JOB, LAYOUT
-from tests.data.entities.sound import assert_is_sound, problems_with, types_of
+from tests.data.entities.sound import assert_is_sound, problems_with
 
 UPLOADED = {"layout": None, "totals": None, "remarks": None, "card.stage": "uploaded", "card.job": None}
 
@@ -70,8 +69,8 @@ def test_reading_and_storing_lose_nothing():
 def test_what_jobs_and_forms_keep_of_a_file_is_what_the_chart_says():
     """A file and its layout are stored as payloads are, field by field."""
     brought: dict[str, Any] = EXAMPLES["Import"]["brought"]
-    assert to_item(from_item(SourceFile, brought)) == brought
-    assert to_item(from_item(Layout, LAYOUT)) == LAYOUT
+    assert payload_to_item(payload_from_item(SourceFile, brought)) == brought
+    assert payload_to_item(payload_from_item(Layout, LAYOUT)) == LAYOUT
 
 
 def test_an_import_that_an_older_build_stored_is_whole_and_read():
@@ -85,7 +84,3 @@ def test_an_import_that_an_older_build_stored_is_whole_and_read():
     assert list(IMPORT.problems(old)) == []
     read_import = reader(IMPORT.shape, Import, "stage", "job", source_file="brought")
     assert read_import(old, stage="imported", job=JOB).totals == totals
-
-
-def test_each_type_has_an_example():
-    assert types_of(batches) == EXAMPLES.keys()

@@ -8,11 +8,10 @@ import pytest
 
 from dealsite.data.commerce import carts
 from dealsite.data.commerce.carts import CartOwner
-from dealsite.data.commerce.order.order_record import order_from_item, order_item
-from dealsite.data.entities import commerce
+from dealsite.data.commerce.order_record import order_from_item, order_item
 from tests.builders import NOW
 from tests.data.entities.examples_commerce import EXAMPLES, HASH, MORE
-from tests.data.entities.sound import assert_is_sound, problems_with, types_of, without_key
+from tests.data.entities.sound import assert_is_sound, problems_with, without_key
 
 ANN = CartOwner(username="ann")
 
@@ -66,7 +65,3 @@ def test_a_visitors_cart_is_read_until_it_ends():
     found = carts.head_from_item(head, now=NOW)
     assert (found.version, found.ends_at is not None) == (3, True)
     assert carts.head_item(CartOwner(visitor=HASH), found) == without_key(head)
-
-
-def test_each_type_has_an_example():
-    assert types_of(commerce) == EXAMPLES.keys()

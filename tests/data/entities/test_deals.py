@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.catalogue import prices
+from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.table.convert import from_attributes, to_attributes
 from tests.data.entities.examples_deals import CARD, DEAL, EDIT, EXAMPLES, LINK, PICTURE
@@ -17,8 +17,8 @@ def test_a_sound_item_of_deals_is_what_the_chart_says(item):
 
 
 def test_cards_pictures_and_prices_are_stored_as_they_were_read():
-    price = prices.from_item(EXAMPLES["Price"])
-    stored = prices.as_item(DEAL, DEAL, price.since, price.price, new_seller=True)
+    price = deals.price_from_item(EXAMPLES["Price"])
+    stored = deals.price_item(DEAL, DEAL, price.since, price.price, new_seller=True)
     assert from_attributes(to_attributes(DealCard.from_item(CARD).as_item())) == CARD
     assert Picture.from_item(PICTURE).as_item() == PICTURE
     assert stored == {name: value for name, value in EXAMPLES["Price"].items() if name not in ("PK", "SK")}

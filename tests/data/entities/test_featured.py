@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.catalogue import featured_plans, featured_versions
+from dealsite.data.catalogue import featured, featured_plans
 from tests.data.entities.examples_deals import CARD, DEAL
 from tests.data.entities.examples_featured import EXAMPLES
 from tests.data.entities.sound import assert_is_sound, problems
@@ -16,7 +16,7 @@ def test_a_sound_item_of_featured_lists_is_what_the_chart_says(item):
 
 
 def test_an_earlier_list_is_read_as_it_was_stored():
-    listed = featured_versions.from_item(EXAMPLES["FeaturedVersion"])
+    listed = featured.version_from_item(EXAMPLES["FeaturedVersion"])
     assert (listed.page, listed.version, listed.ids, listed.by) == ("front", 4, [DEAL], "eve")
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dealsite.data.commerce.payment.payment_record import payment_from_item, payment_item
-from dealsite.data.entities import payments
+from dealsite.data.commerce.payment_record import payment_from_item, payment_item
 from tests.builders import NOW, make_id
 from tests.data.entities.examples_payments import EXAMPLES, OTHERWISE
-from tests.data.entities.sound import assert_is_sound, problems_with, types_of
+from tests.data.entities.sound import assert_is_sound, problems_with
 
 SOUND = [*EXAMPLES.values(), *OTHERWISE.values()]
 
@@ -66,7 +65,3 @@ def test_what_is_open_may_be_counted_late():
 @pytest.mark.parametrize("item", [EXAMPLES["Payment"], *OTHERWISE.values()], ids=lambda one: one["status"])
 def test_reading_and_storing_lose_nothing(item):
     assert payment_item(payment_from_item(item)) == item
-
-
-def test_each_type_has_an_example():
-    assert types_of(payments) == EXAMPLES.keys()

@@ -17,7 +17,7 @@ from dealsite.data.entities.work import (
     SAVED_QUESTION,
     SECURITY_EVENT,
 )
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.people import security_events
 from dealsite.data.table.ids import from_iso, time_of
 from tests.data.entities.examples_people import AT, ID, LATER, OTHER_ID
@@ -25,7 +25,7 @@ from tests.data.entities.examples_work import EXAMPLES
 
 
 def test_every_state_of_a_job_has_its_word():
-    assert tuple(job_actions.ALREADY) == JOB_STATES
+    assert tuple(queue.ALREADY) == JOB_STATES
 
 
 def test_an_open_job_is_due_when_its_row_says_and_else_when_it_was_made():

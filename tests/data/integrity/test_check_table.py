@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import table
-from dealsite.data.integrity import checks, sample
-from dealsite.data.integrity.pace import Pace
+from dealsite.data.integrity import checks
+from dealsite.data.integrity.problem import Pace
 from dealsite.data.jobs import command_runs
 from dealsite.data.jobs.command_runs import CheckResult
 from dealsite.data.table import schema
@@ -113,14 +113,14 @@ def test_samples_take_turns_and_repair_what_an_item_says_itself():
 def test_a_share_is_one_of_the_table(monkeypatch):
     for _ in range(3):
         make_deal()
-    monkeypatch.setattr(sample, "AT_ONCE", 1)
+    monkeypatch.setattr(checks, "AT_ONCE", 1)
     items = schema.count()
     seen = 0
     for _ in range(2):
         check("--sample", "50%")
         seen += command_runs.checks(now=EVER)[0].items
     assert items <= seen <= items + 2
-    assert sample.last_position(now=EVER) is None or seen > items
+    assert checks.last_position(now=EVER) is None or seen > items
 
 
 def test_a_rate_is_kept_to(monkeypatch):
@@ -152,10 +152,10 @@ def test_what_is_not_understood_is_said(arguments):
 
 def test_the_number_of_items_comes_from_an_earlier_run_where_the_engine_does_not_know(monkeypatch):
     make_deal()
-    assert sample.known_items(now=EVER) == schema.count()
+    assert checks.known_items(now=EVER) == schema.count()
     check()
     monkeypatch.setattr(schema, "count", lambda: 0)
-    assert sample.known_items(now=EVER) == command_runs.checks(now=EVER)[0].items > 0
+    assert checks.known_items(now=EVER) == command_runs.checks(now=EVER)[0].items > 0
 
 
 def test_what_a_check_found_is_kept_with_its_run():
@@ -165,4 +165,4 @@ def test_what_a_check_found_is_kept_with_its_run():
         command_runs.note("check_table", by="worker", began=at, now=at, ok=True, said="It ran.", check=check)
     assert [run.check for run in command_runs.newest("check_table", now=EVER, most=2)] == [None, found]
     assert command_runs.checks(now=EVER) == [found]
-    assert sample.last_position(now=EVER) == {"start": {"PK": "A", "SK": "B"}}
+    assert checks.last_position(now=EVER) == {"start": {"PK": "A", "SK": "B"}}

@@ -12,32 +12,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import (
-    brands,
-    deals,
-    featured_plans,
-    prices,
-)
-from dealsite.data.catalogue.deal import editing, stock
+from dealsite.data.catalogue import brands, deal_changes, deals, featured_plans
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.integrity import checks
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import jobs
-from dealsite.data.people import (
-    messages,
-    users,
-)
+from dealsite.data.people import messages, users
 from dealsite.data.table import ids
 from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Delete, Put, Update
-from tests.builders import (
-    DAY,
-    EDITOR,
-    HOUR,
-    NOW,
-    make_deal,
-    make_id,
-)
+from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal, make_id
 from tests.every_type import (
     ANN_SHARD,
     BOUGHT,
@@ -223,9 +207,7 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     ),
     "a trash that nobody empties": (lose(EMPTYING), EMPTYING, "No job empties the trash of 2026-11-21"),
     "a trash whose job was given up": (
-        lambda: table.write(
-            Update(key=EMPTYING, set={"state": "failed"}, remove=["GSI3PK", "GSI3SK"]),
-        ),
+        lambda: table.write(Update(key=EMPTYING, set={"state": "failed"}, remove=["GSI3PK", "GSI3SK"])),
         EMPTYING,
         "No job empties",
     ),
@@ -449,11 +431,7 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.price(LIVE, NOW - HOUR, LIVE),
         "price is 5, the deal's is 79.9",
     ),
-    "a deal whose prices are lost": (
-        lose(keys.price(LIVE, NOW - HOUR, LIVE)),
-        keys.deal(LIVE),
-        "are lost",
-    ),
+    "a deal whose prices are lost": (lose(keys.price(LIVE, NOW - HOUR, LIVE)), keys.deal(LIVE), "are lost"),
     "a deal that does not know of its prices": (
         lose(keys.deal(LIVE), "has_prices"),
         keys.deal(LIVE),
@@ -590,11 +568,7 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     "a cart's head lost": (lose(HEAD), HEAD, "head of this cart is missing"),
     "an order missing from those that wait": (lose(ORDERED, "GSI3PK", "GSI3SK"), ORDERED, "GSI3PK"),
     "an order in another shard": (change(ORDERED, GSI3PK="OPENORDERS#9"), ORDERED, "GSI3PK"),
-    "an order among those of another status": (
-        change(ORDERED, GSI2SK=f"SHIPPED#{ORDER}"),
-        ORDERED,
-        "GSI2SK",
-    ),
+    "an order among those of another status": (change(ORDERED, GSI2SK=f"SHIPPED#{ORDER}"), ORDERED, "GSI2SK"),
     "an order that lists show in another status": (
         change_in(ORDERED, ("card", "status"), "SHIPPED"),
         ORDERED,
@@ -784,10 +758,7 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "its timeline is not",
     ),
     "a bought line of no order": (
-        put(
-            ANN.line("PURCHASED", NOW, ORDER),
-            **line_item(ORDER, "PURCHASED", LAMP, order=OTHER_LINE),
-        ),
+        put(ANN.line("PURCHASED", NOW, ORDER), **line_item(ORDER, "PURCHASED", LAMP, order=OTHER_LINE)),
         ANN.line("PURCHASED", NOW, ORDER),
         "which does not exist",
     ),
@@ -1096,7 +1067,7 @@ def test_a_mark_that_a_job_will_make_is_no_problem(wait_for_indexes, seed):
     seed()
     change(keys.offer(LAMP), stock=0)()
     assert names(checks.find()) == [keys.deal(LAMP)]
-    table.write(stock.mark_later([LAMP], now=NOW))
+    table.write(deals.mark_sold_out_later([LAMP], now=NOW))
     assert checks.find() == []
     wait_for_indexes()
     while job := jobs.take_next(now=NOW + DAY):
@@ -1115,22 +1086,22 @@ def test_a_price_that_was_lost_is_kept_again_from_the_edit_on_that_set_it():
     deal = make_deal(deal_id=LIVE)
     cheaper = replace(deal.content, price=Decimal("9.90"))
     brand = brands.get("nordlicht")
-    editing.edit(deal, cheaper, version=1, brand=brand, by=EDITOR, now=NOW)
-    there = prices.of_deal(LIVE)
+    deal_changes.edit(deal, cheaper, version=1, brand=brand, by=EDITOR, now=NOW)
+    there = deals.prices_of(LIVE)
     (lost,) = [
         key for key in everything() if key[0] == keys.price.partition(LIVE) and not key[1].endswith(LIVE)
     ]
     table.write(Delete(key=lost))
     assert [problem.key for problem in checks.find()] == [keys.price(LIVE, NOW - HOUR, LIVE)]
     assert checks.repair_all()[1] == []
-    assert prices.of_deal(LIVE) == there
+    assert deals.prices_of(LIVE) == there
     assert lost in everything()
 
 
 def test_a_card_that_compares_its_price_with_another_than_its_prices_give_is_put_right():
     deal = make_deal(deal_id=LIVE, live_at=ids.time_of(LIVE))
     dearer = replace(deal.content, price=Decimal("99.90"))
-    right = editing.edit(
+    right = deal_changes.edit(
         deal, dearer, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW + 31 * DAY
     )
     assert (right.card.low, right.card.raised_from) == (Decimal("79.90"), Decimal("79.90"))

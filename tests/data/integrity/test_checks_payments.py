@@ -8,9 +8,8 @@ from decimal import Decimal
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.payment import charging
-from dealsite.data.commerce.payment.payment_totals import place_of
+from dealsite.data.commerce import charging, payments
+from dealsite.data.commerce.payment_record import place_of
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import new_ulid

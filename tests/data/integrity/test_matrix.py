@@ -12,10 +12,20 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.entities.attributes import Attribute, Each, Map, Money, Shape, Time, Whole
+from dealsite.data.entities.attributes import (
+    Attribute,
+    Each,
+    Map,
+    Money,
+    Shape,
+    Text,
+    Time,
+    Ulid,
+    Username,
+    Whole,
+)
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.entity import INDEX_KEYS, Entity
-from dealsite.data.entities.texts import Text, Ulid, Username
 from dealsite.data.integrity import checks
 from dealsite.data.table.convert import Item
 from tests.builders import NOW, make_id

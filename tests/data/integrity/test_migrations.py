@@ -11,11 +11,10 @@ from django.core.management import CommandError, call_command
 
 from dealsite import data
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.integrity import migrations
 from dealsite.data.integrity.migrations import CONTENDED, CURRENT, MIGRATED, NEWER, Migration
-from dealsite.data.integrity.pace import Pace
+from dealsite.data.integrity.problem import Pace
 from dealsite.data.table import Schema, Schemas
 from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Put, Update
@@ -109,7 +108,7 @@ def test_a_form_that_is_open_meanwhile_can_be_saved(whole_table, monkeypatch):
     opened = deals.get(deal.id)
     assert migrate().total(MIGRATED) > 5
     content = opened.content
-    changed = editing.edit(opened, content, version=opened.version, brand=brand, by=EDITOR, now=NOW)
+    changed = deal_changes.edit(opened, content, version=opened.version, brand=brand, by=EDITOR, now=NOW)
     assert changed.version == opened.version + 1
     assert (table.get(keys.deal(deal.id)) or {})["schema"] == 1
 

@@ -13,7 +13,7 @@ from dealsite.data.editing import audit, trash_record
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.work import NOTICE, TELLING
 from dealsite.data.integrity import checks, migrations, retention
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.people import mails, messages, security_events
 from dealsite.data.people.security_events import SecurityEvent
 from dealsite.data.table import client, schema
@@ -136,7 +136,7 @@ def test_a_mail_that_failed_goes_with_its_address_unless_somebody_tries_it_again
     wait_for_indexes()
     jobs.fail(jobs.take_next(now=NOW), "There is no such mailbox.", now=NOW)
     assert (jobs.get(job_id).state, ttl_of(*key)) == ("failed", days_from_now(20))
-    job_actions.retry(job_id, by="eve", now=NOW)
+    queue.retry(job_id, by="eve", now=NOW)
     assert (jobs.get(job_id).state, ttl_of(*key)) == ("open", None)
 
 
@@ -300,7 +300,7 @@ def test_a_failed_job_that_is_tried_again_meanwhile_stays_for_its_worker():
     assert item is not None
     change = retention.write(item, now=NOW)
     assert change is not None
-    job_actions.retry(job_id, by="eve", now=NOW)
+    queue.retry(job_id, by="eve", now=NOW)
     with pytest.raises(Conflict):
         table.write(change)
 

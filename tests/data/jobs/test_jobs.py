@@ -5,7 +5,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.entities.work import SEND_MESSAGE
-from dealsite.data.jobs import job_actions, jobs
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Delete
 from tests.builders import EDITOR, NOW
@@ -118,7 +118,7 @@ def test_a_job_paused_by_its_worker_rests_with_the_reason_until_somebody_resumes
     assert (job.state, job.error, job.taken_by) == ("paused", "She left.", "")
     wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
-    job_actions.resume(job_id, by="root", now=NOW)
+    queue.resume(job_id, by="root", now=NOW)
     job = jobs.get(job_id)
     assert (job.state, job.error, job.payload) == ("open", "", {"by": "root"})
 
@@ -140,18 +140,18 @@ def add_message():
 def test_a_paused_job_is_not_found_until_it_is_resumed(wait_for_indexes):
     job_id = add_message()
     for _ in range(2):
-        job_actions.pause(job_id, by=EDITOR, now=NOW)
+        queue.pause(job_id, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert jobs.take_next(now=NOW) is None
     assert jobs.get(job_id).state == "paused"
     for _ in range(2):
-        job_actions.resume(job_id, by=EDITOR, now=NOW)
+        queue.resume(job_id, by=EDITOR, now=NOW)
     wait_for_indexes()
     assert jobs.take_next(now=NOW).id == job_id
 
 
 def test_pausing_and_cancelling_take_the_job_from_its_worker(wait_for_indexes):
-    for steer in (job_actions.pause, job_actions.cancel):
+    for steer in (queue.pause, queue.cancel):
         job_id = add_message()
         wait_for_indexes()
         job = jobs.take_next(now=NOW)
@@ -174,23 +174,23 @@ def test_what_is_over_stays_over(wait_for_indexes):
     wait_for_indexes()
     measured(jobs.finish)(measured(jobs.take_next)(now=NOW))
     for steer in (
-        lambda: job_actions.pause(job_id, by=EDITOR, now=NOW),
-        lambda: job_actions.cancel(job_id, by=EDITOR, now=NOW),
-        lambda: job_actions.resume(job_id, by=EDITOR, now=NOW),
-        lambda: job_actions.retry(job_id, by=EDITOR, now=NOW),
+        lambda: queue.pause(job_id, by=EDITOR, now=NOW),
+        lambda: queue.cancel(job_id, by=EDITOR, now=NOW),
+        lambda: queue.resume(job_id, by=EDITOR, now=NOW),
+        lambda: queue.retry(job_id, by=EDITOR, now=NOW),
     ):
         with pytest.raises(errors.Conflict, match="done already"):
             steer()
-    assert job_actions.may(measured(jobs.get)(job_id)) == ()
+    assert queue.may_act(measured(jobs.get)(job_id)) == ()
 
 
 def test_only_messages_can_be_paused_and_cancelled():
     job_id = add_job()
-    for steer in (job_actions.pause, job_actions.cancel):
+    for steer in (queue.pause, queue.cancel):
         with pytest.raises(errors.Conflict, match="cannot be paused or cancelled"):
             steer(job_id, by=EDITOR, now=NOW)
-    assert job_actions.may(jobs.get(job_id)) == ()
-    assert job_actions.may(jobs.get(add_job(2, kind=SEND_MESSAGE))) == ("pause", "cancel")
+    assert queue.may_act(jobs.get(job_id)) == ()
+    assert queue.may_act(jobs.get(add_job(2, kind=SEND_MESSAGE))) == ("pause", "cancel")
 
 
 @pytest.mark.parametrize("got_on", [True, False])
@@ -236,7 +236,7 @@ def test_of_cancelling_and_finishing_at_once_one_wins():
     for number in range(5):
         job_id = add_job(number, kind=SEND_MESSAGE)
         job = jobs.take_next(now=NOW)
-        outcomes = at_once(partial(job_actions.cancel, job_id, by=EDITOR, now=NOW), partial(jobs.finish, job))
+        outcomes = at_once(partial(queue.cancel, job_id, by=EDITOR, now=NOW), partial(jobs.finish, job))
         assert sum(isinstance(outcome, errors.Conflict) for outcome in outcomes) == 1
         state = jobs.get(job_id).state
         assert state == ("done" if isinstance(outcomes[0], errors.Conflict) else "cancelled")

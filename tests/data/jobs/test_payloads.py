@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from dealsite.data.jobs.payloads import UnknownVersion, from_item, stored_as, to_item
+from dealsite.data.jobs.jobs import UnknownVersion, payload_from_item, payload_to_item, stored_as
 from tests.builders import NOW
 
 
@@ -51,14 +51,14 @@ STORED = {
 
 
 def test_what_is_stored_is_read_as_it_was():
-    assert to_item(WHOLE) == STORED
-    assert from_item(Payload, STORED) == WHOLE
-    assert from_item(Payload, STORED | {"until": None}) == WHOLE
+    assert payload_to_item(WHOLE) == STORED
+    assert payload_from_item(Payload, STORED) == WHOLE
+    assert payload_from_item(Payload, STORED | {"until": None}) == WHOLE
 
 
 def test_a_first_version_says_nothing_of_it_and_later_ones_do():
-    assert to_item(Second("D")) == {"deal": "D", "version": 2}
-    assert from_item(Second, {"deal": "D", "version": 2}) == Second("D")
+    assert payload_to_item(Second("D")) == {"deal": "D", "version": 2}
+    assert payload_from_item(Second, {"deal": "D", "version": 2}) == Second("D")
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_a_first_version_says_nothing_of_it_and_later_ones_do():
 )
 def test_what_another_version_stored_is_refused(cls, item):
     with pytest.raises(UnknownVersion):
-        from_item(cls, item)
+        payload_from_item(cls, item)
 
 
 def test_what_lacks_a_field_is_no_payload():
     with pytest.raises(TypeError):
-        from_item(Second, {"version": 2})
+        payload_from_item(Second, {"version": 2})

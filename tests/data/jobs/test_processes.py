@@ -10,13 +10,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import processes
-from dealsite.data.jobs.processes import (
-    DiskSpace,
-    JobAtWork,
-    PartRestarts,
-    Process,
-    ProjectionState,
-)
+from dealsite.data.jobs.processes import DiskSpace, JobAtWork, PartRestarts, Process, ProjectionState
 from dealsite.data.table import schema
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.measuring import measured

@@ -9,7 +9,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.entities.work import PAUSABLE
-from dealsite.data.jobs import job_actions, jobs, queue
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.queue import KindOfJob, Queue
 from dealsite.data.table.writes import Update
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_announcement, make_deal, make_id
@@ -57,7 +57,7 @@ def test_a_job_that_a_worker_has_taken_is_not_due_again_before_its_lease_ends(
 def test_paused_and_failed_jobs_count_until_somebody_takes_care_of_them(
     wait_for_indexes: Callable[[], None], monkeypatch
 ):
-    job_actions.pause(order(), by=EDITOR, now=NOW)
+    queue.pause(order(), by=EDITOR, now=NOW)
     state = {"state": "failed", ("card", "state"): "failed"}
     first, last = add_job("sing", 9_999_998), add_job("sing", 9_999_999)
     for job_id in (first, last):

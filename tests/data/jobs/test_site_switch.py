@@ -9,7 +9,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands
-from dealsite.data.catalogue.brand_renames import rename_brand
+from dealsite.data.catalogue.brand_merges import rename_brand
 from dealsite.data.editing import audit
 from dealsite.data.entities.operations import SwitchState
 from dealsite.data.integrity import checks

@@ -10,12 +10,11 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import brand_merges, brands, deals, relations
-from dealsite.data.catalogue.deal import deleting, editing, rescheduling
+from dealsite.data.catalogue import brand_merges, brands, deal_changes, deals, publishing, relations
 from dealsite.data.catalogue.relations import BRAND_WATCH, CATEGORY_WATCH
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import job_actions, jobs
-from dealsite.data.people import announcements, fan_out, messages, users
+from dealsite.data.jobs import jobs, queue
+from dealsite.data.people import announcements, messages, users
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -81,9 +80,9 @@ def once(names):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Pages and batches so small that a few users are many."""
-    monkeypatch.setattr(fan_out, "PAGE", 3)
-    monkeypatch.setattr(fan_out, "BATCH", 2)
-    monkeypatch.setattr(fan_out, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(announcements, "PAGE", 3)
+    monkeypatch.setattr(announcements, "BATCH", 2)
+    monkeypatch.setattr(announcements, "PROGRESS_SECONDS", 0.0)
 
 
 @pytest.mark.engines("native", "local")
@@ -116,12 +115,7 @@ def test_who_watches_a_merged_brand_is_told_until_that_is_undone():
 
 @pytest.mark.parametrize(
     ("audience", "expected"),
-    [
-        (Audience(), NAMES),
-        (BRAND, NAMES[::2]),
-        (TOYS, NAMES[::3]),
-        (BOTH, {*NAMES[::2], *NAMES[::3]}),
-    ],
+    [(Audience(), NAMES), (BRAND, NAMES[::2]), (TOYS, NAMES[::3]), (BOTH, {*NAMES[::2], *NAMES[::3]})],
     ids=["all users", "watchers of the brand", "watchers of the category", "watchers of either"],
 )
 def test_each_recipient_gets_one_message(audience, expected, wait_for_indexes):
@@ -192,7 +186,7 @@ def test_a_message_that_was_read_stays_read_when_it_is_sent_again(wait_for_index
     work()
     messages.mark_read("ann", JOB, now=NOW)
     wait_for_indexes()
-    for number in range(fan_out.SEGMENTS):  # as if no worker had noted anything
+    for number in range(announcements.SEGMENTS):  # as if no worker had noted anything
         key = keys.job_segment(JOB, str(number))
         table.write(Update(key=key, set={"start": {}, "sent": 0, "done": False}))
     again = Update(
@@ -229,8 +223,8 @@ def test_two_workers_at_once_send_one_message_each(wait_for_indexes):
     second = jobs.take_next(now=NOW + jobs.LEASE)  # the first one was slow; it is still at it
     assert first.id == second.id
     outcomes = at_once(
-        lambda: fan_out.send_message(first, NOW),
-        lambda: fan_out.send_message(second, NOW + jobs.LEASE),
+        lambda: announcements.send_message(first, NOW),
+        lambda: announcements.send_message(second, NOW + jobs.LEASE),
     )
     jobs.finish(second)
     assert isinstance(outcomes[0], errors.Conflict)
@@ -267,19 +261,19 @@ def test_a_worker_notes_nothing_more_when_another_has_taken_over(wait_for_indexe
     send()
     wait_for_indexes()
     first = jobs.take_next(now=NOW)
-    left: list[tuple[jobs.Job, list[fan_out.Segment]]] = []
+    left: list[tuple[jobs.Job, list[announcements.Segment]]] = []
 
     def take_over():
         wait_for_indexes()
         second = jobs.take_next(now=NOW + HOUR)
-        left.append((second, fan_out._claim(second)))
+        left.append((second, announcements._claim(second)))
 
     interrupt(monkeypatch, take_over, after=2)
-    monkeypatch.setattr(fan_out, "THREADS", 1)
+    monkeypatch.setattr(announcements, "THREADS", 1)
     with pytest.raises(errors.Conflict):
-        fan_out.send_message(first, NOW)
+        announcements.send_message(first, NOW)
     ((second, segments),) = left
-    assert fan_out._claim(second) == segments
+    assert announcements._claim(second) == segments
 
 
 def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_indexes, monkeypatch):
@@ -288,7 +282,7 @@ def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_ind
     send()
     wait_for_indexes()
     with monkeypatch.context() as patch:
-        interrupt(patch, lambda: job_actions.pause(JOB, by=EDITOR, now=NOW))
+        interrupt(patch, lambda: queue.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert jobs.get(JOB).state == "paused"
     sent = sum(received().values())
@@ -296,7 +290,7 @@ def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_ind
     wait_for_indexes()
     work(NOW + DAY)
     assert sum(received().values()) == sent
-    job_actions.resume(JOB, by=EDITOR, now=NOW + HOUR)
+    queue.resume(JOB, by=EDITOR, now=NOW + HOUR)
     wait_for_indexes()
     work(NOW + HOUR)
     assert received() == once(NAMES)
@@ -308,26 +302,26 @@ def test_a_cancelled_announcement_sends_nothing_more(wait_for_indexes, monkeypat
     wait_for_indexes()
     send()
     wait_for_indexes()
-    interrupt(monkeypatch, lambda: job_actions.cancel(JOB, by=EDITOR, now=NOW))
+    interrupt(monkeypatch, lambda: queue.cancel(JOB, by=EDITOR, now=NOW))
     work()
     wait_for_indexes()
     work(NOW + DAY)
     assert jobs.get(JOB).state == "cancelled"
     assert 0 < sum(received().values()) < len(NAMES)
     with pytest.raises(errors.Conflict, match="cancelled already"):
-        job_actions.resume(JOB, by=EDITOR, now=NOW)
+        queue.resume(JOB, by=EDITOR, now=NOW)
 
 
 def test_a_planned_announcement_can_be_paused_and_keeps_its_minute(wait_for_indexes):
     seed()
     wait_for_indexes()
     later = send(message_id=new_ulid(NOW + HOUR, 5))
-    job_actions.pause(later, by=EDITOR, now=NOW)
-    job_actions.pause(later, by=EDITOR, now=NOW)
+    queue.pause(later, by=EDITOR, now=NOW)
+    queue.pause(later, by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + 2 * HOUR)
-    job_actions.resume(later, by=EDITOR, now=NOW)
-    job_actions.resume(later, by=EDITOR, now=NOW)
+    queue.resume(later, by=EDITOR, now=NOW)
+    queue.resume(later, by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(later) == Counter()
@@ -366,12 +360,12 @@ def test_a_page_that_was_read_long_ago_is_read_again(wait_for_indexes, monkeypat
         clock[0] += 2.0
         return clock[0]
 
-    monkeypatch.setattr(fan_out, "monotonic", tick)
-    monkeypatch.setattr(fan_out, "THREADS", 1)
-    monkeypatch.setattr(fan_out, "PAGE", 100)
+    monkeypatch.setattr(announcements, "monotonic", tick)
+    monkeypatch.setattr(announcements, "THREADS", 1)
+    monkeypatch.setattr(announcements, "PAGE", 100)
     with table.metered() as meter:
         work()
-    assert sum(index == "UserIndex" for _, index in meter.log) > fan_out.SEGMENTS
+    assert sum(index == "UserIndex" for _, index in meter.log) > announcements.SEGMENTS
     assert received() == once(NAMES)
 
 
@@ -388,7 +382,7 @@ def test_throttling_without_end_puts_the_job_back_and_progress_forgives_tries(wa
 
         with monkeypatch.context() as patch:
             interrupt(patch, refuse, after=1)
-            patch.setattr(fan_out, "THREADS", 1)
+            patch.setattr(announcements, "THREADS", 1)
             work(now)
         job = jobs.get(JOB)
         if job.state == "done":
@@ -406,14 +400,14 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_
     send()
     now = NOW
     with monkeypatch.context() as patch:
-        patch.setattr(fan_out, "_claim", lambda job: 1 / 0)
+        patch.setattr(announcements, "_claim", lambda job: 1 / 0)
         for _ in range(jobs.MAX_TRIES):
             wait_for_indexes()
             work(now)
             now += timedelta(minutes=5)
     job = jobs.get(JOB)
     assert (job.state, job.error) == ("failed", "division by zero")
-    measured(job_actions.retry)(JOB, by=EDITOR, now=now)
+    measured(queue.retry)(JOB, by=EDITOR, now=now)
     wait_for_indexes()
     work(now)
     assert received() == once(NAMES)
@@ -424,7 +418,7 @@ def test_a_deal_that_is_gone_by_then_cancels_its_announcement(wait_for_indexes):
     deal = seed()
     wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
-    deleting.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
@@ -436,7 +430,7 @@ def test_a_deal_that_has_expired_by_then_cancels_its_announcement(wait_for_index
     deal = seed()
     wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
-    editing.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
+    deal_changes.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
@@ -467,7 +461,7 @@ def test_the_announcement_of_a_scheduled_deal_says_what_the_deal_is_then(wait_fo
     relations.add(relations.BRAND_WATCH, "aurora", username="kim", now=NOW)
     content = make_content(title="New title", brand="aurora", category="peripherals-networking")
     make_category("peripherals-networking")
-    editing.edit(deals.get(deal.id), content, version=1, brand=brands.get("aurora"), by=EDITOR, now=NOW)
+    deal_changes.edit(deals.get(deal.id), content, version=1, brand=brands.get("aurora"), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR - timedelta(seconds=1))
     assert received(deal.id) == Counter()
@@ -483,15 +477,15 @@ def test_what_an_announcement_says_does_not_change_while_it_is_sent(wait_for_ind
     wait_for_indexes()
 
     def edit():
-        job_actions.pause(deal.id, by=EDITOR, now=NOW)
+        queue.pause(deal.id, by=EDITOR, now=NOW)
         stored = deals.get(deal.id)
         content = make_content(title="New title", category="toys-hobbies")
-        editing.edit(stored, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
+        deal_changes.edit(stored, content, version=1, brand=brands.get("nordlicht"), by=EDITOR, now=NOW)
 
     with monkeypatch.context() as patch:
         interrupt(patch, edit)
         work()
-    job_actions.resume(deal.id, by=EDITOR, now=NOW + HOUR)
+    queue.resume(deal.id, by=EDITOR, now=NOW + HOUR)
     wait_for_indexes()
     work(NOW + HOUR)
     expected = {*NAMES[::2], *NAMES[::3]}
@@ -504,9 +498,9 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
     seed()
     deal = publish_later()
     if paused:
-        job_actions.pause(deal.id, by=EDITOR, now=NOW)
+        queue.pause(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
-    moved = rescheduling.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    moved = publishing.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert moved.announced
     with pytest.raises(errors.NotFound):
         jobs.get(deal.id)
@@ -516,7 +510,7 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
     work(NOW + 2 * HOUR)
     if paused:
         assert received(new_id) == Counter()
-        job_actions.resume(new_id, by=EDITOR, now=NOW + 2 * HOUR)
+        queue.resume(new_id, by=EDITOR, now=NOW + 2 * HOUR)
         wait_for_indexes()
         work(NOW + 2 * HOUR)
     assert received(new_id) == once({*NAMES[::2], *NAMES[::3]})
@@ -525,9 +519,9 @@ def test_an_announcement_moves_with_its_deal(paused, wait_for_indexes):
 def test_a_cancelled_announcement_does_not_move_with_its_deal(wait_for_indexes):
     seed()
     deal = publish_later(link=LINK)
-    job_actions.cancel(deal.id, by=EDITOR, now=NOW)
+    queue.cancel(deal.id, by=EDITOR, now=NOW)
     new_id = make_id(NOW + 2 * HOUR, 9)
-    moved = measured(rescheduling.reschedule)(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    moved = measured(publishing.reschedule)(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
     assert not moved.announced
     assert jobs.get(deal.id).state == "cancelled"
     wait_for_indexes()
@@ -572,7 +566,7 @@ def test_ordering_one_message_many_times_at_once_orders_it_once():
 
 
 def move(deal, new_id):
-    return rescheduling.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    return publishing.reschedule(deal, NOW + 2 * HOUR, new_id=new_id, by=EDITOR, now=NOW)
 
 
 @pytest.mark.engines("native", "local")
@@ -581,7 +575,7 @@ def test_moving_a_deal_while_its_announcement_is_steered_leaves_the_two_together
     for number in range(20, 26):
         deal = publish_later(number)
         new_id = make_id(NOW + 2 * HOUR, number)
-        at_once(partial(move, deal, new_id), partial(job_actions.pause, deal.id, by=EDITOR, now=NOW))
+        at_once(partial(move, deal, new_id), partial(queue.pause, deal.id, by=EDITOR, now=NOW))
         assert jobs.get(new_id).state in ("open", "paused")
         assert deals.get(new_id).announced
 
@@ -621,9 +615,9 @@ def test_announcements_are_listed_newest_first_by_cursor(wait_for_indexes):
 
 @pytest.mark.budget
 def test_what_a_fan_out_costs(monkeypatch):
-    monkeypatch.setattr(fan_out, "PAGE", 1000)
-    monkeypatch.setattr(fan_out, "BATCH", 100)
-    monkeypatch.setattr(fan_out, "PROGRESS_SECONDS", 60.0)
+    monkeypatch.setattr(announcements, "PAGE", 1000)
+    monkeypatch.setattr(announcements, "BATCH", 100)
+    monkeypatch.setattr(announcements, "PROGRESS_SECONDS", 60.0)
     seed(["ann"])
     send()
     with table.metered() as meter:
@@ -646,7 +640,7 @@ def test_the_table_is_whole_while_an_announcement_is_on_its_way(wait_for_indexes
     send()
     wait_for_indexes()
     with monkeypatch.context() as patch:
-        interrupt(patch, lambda: job_actions.pause(JOB, by=EDITOR, now=NOW))
+        interrupt(patch, lambda: queue.pause(JOB, by=EDITOR, now=NOW))
         work()
     assert checks.find() == []
 
@@ -661,4 +655,4 @@ def test_the_table_is_whole_while_an_announcement_is_on_its_way(wait_for_indexes
     ],
 )
 def test_a_segment_of_watchers_is_a_range_of_names(number, after, expected):
-    assert fan_out.watchers_between(number, after) == expected
+    assert announcements.watchers_between(number, after) == expected

@@ -12,7 +12,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import relations
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
-from dealsite.data.people import fan_out, messages
+from dealsite.data.people import announcements, messages
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
@@ -54,10 +54,10 @@ def stored() -> list[str]:
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_a_worker_may_end_at_any_request(audience, when, threads, new_table, monkeypatch):
-    monkeypatch.setattr(fan_out, "PAGE", 3)
-    monkeypatch.setattr(fan_out, "BATCH", 2)
-    monkeypatch.setattr(fan_out, "PROGRESS_SECONDS", 0.0)
-    monkeypatch.setattr(fan_out, "THREADS", threads)
+    monkeypatch.setattr(announcements, "PAGE", 3)
+    monkeypatch.setattr(announcements, "BATCH", 2)
+    monkeypatch.setattr(announcements, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(announcements, "THREADS", threads)
     seen = set()
     for at in itertools.count(1):
         new_table()

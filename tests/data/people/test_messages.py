@@ -4,7 +4,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.jobs import jobs
-from dealsite.data.people import fan_out, messages
+from dealsite.data.people import announcements, messages
 from dealsite.data.table import errors, ids
 from tests.builders import NOW, make_announcement, make_deal, make_id
 from tests.measuring import measured
@@ -196,5 +196,5 @@ def test_an_announcement_reaches_all_in_one_go_where_they_are_few(wait_for_index
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
     assert job is not None
-    measured(fan_out.send_message)(job, NOW)
+    measured(announcements.send_message)(job, NOW)
     assert [len(messages.inbox(name).messages) for name in ("sam", "tom")] == [1, 1]

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.order import fulfilment
-from dealsite.data.commerce.payment import charging
+from dealsite.data.commerce import charging, order_changes
 from dealsite.data.editing import audit, saved_views
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.personal import SOMEBODY_ELSE, is_actor, own_part, who
@@ -110,7 +109,7 @@ def test_a_card_is_shown_without_its_token():
 
 def test_other_peoples_names_are_left_out_of_what_is_ones_own():
     store_everything_about_ann()
-    fulfilment.ship("ann", ORDER, tracking="", by="eve", now=NOW)
+    order_changes.ship("ann", ORDER, tracking="", by="eve", now=NOW)
     found = [one.attributes for one in my_data.all_items("ann") if one.type == "Order"]
     (order,) = [one for one in found if one["id"] == ORDER]
     assert [step["by"] for step in order["timeline"]] == ["ann", SOMEBODY_ELSE]

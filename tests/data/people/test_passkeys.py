@@ -10,7 +10,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.integrity import checks
-from dealsite.data.people import passkeys, sessions, two_factor, users
+from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.two_factor import Passkey, TwoFactor
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import new_ulid
@@ -31,7 +31,7 @@ def passkey(number: int = 0, count: int = 0) -> Passkey:
 def add(one: Passkey, *, key: str = "", challenge: str = "") -> None:
     """Add a passkey to Ada, who has none or some."""
     known = two_factor.get("ada") or TwoFactor("ada", FACTOR, "", frozenset({"a hash"}))
-    passkeys.add(users.get("ada"), known, one, challenge=challenge or one.id, key=key, now=NOW)
+    two_factor.add_passkey(users.get("ada"), known, one, challenge=challenge or one.id, key=key, now=NOW)
 
 
 def with_some(number: int, count: int = 0) -> TwoFactor:
@@ -43,16 +43,16 @@ def with_some(number: int, count: int = 0) -> TwoFactor:
 
 
 def remove(one: Passkey, *, key: str = "") -> None:
-    passkeys.remove(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
+    two_factor.remove_passkey(users.get("ada"), two_factor.get("ada"), one, key=key, now=NOW)
 
 
 def test_the_first_is_a_factor_with_recovery_codes_that_its_id_leads_back_from():
     make_user("ada")
     none = TwoFactor("ada", FACTOR, "", frozenset({"a hash"}))
-    measured(passkeys.add)(users.get("ada"), none, passkey(), challenge="asked", key="", now=NOW)
+    measured(two_factor.add_passkey)(users.get("ada"), none, passkey(), challenge="asked", key="", now=NOW)
     factor = two_factor.get("ada")
     assert factor == TwoFactor("ada", FACTOR, "", frozenset({"a hash"}), 0, (passkey(),))
-    assert passkeys.find(FACTOR) == (users.get("ada"), factor)
+    assert two_factor.find_passkey(FACTOR) == (users.get("ada"), factor)
     assert (factor.passkeys[0].since, factor.since) == (NOW, NOW)
     assert checks.find() == []
 
@@ -60,7 +60,7 @@ def test_the_first_is_a_factor_with_recovery_codes_that_its_id_leads_back_from()
 @pytest.mark.parametrize("handle", ["", "ada", "x" * 100, "01KAJV9D0000000000000000AA"])
 def test_another_handle_leads_to_nobody(handle: str):
     with_some(1)
-    assert passkeys.find(handle) is None
+    assert two_factor.find_passkey(handle) is None
 
 
 def test_a_handle_of_a_factor_that_is_no_longer_leads_to_nobody():
@@ -69,7 +69,7 @@ def test_a_handle_of_a_factor_that_is_no_longer_leads_to_nobody():
     two_factor.turn_off(users.get("ada"), by="root", now=NOW)
     assert table.get(keys.factor_owner(FACTOR)) is None
     table.write(Put(key=keys.factor_owner(FACTOR), item=owner))
-    assert measured(passkeys.find)(FACTOR) is None
+    assert measured(two_factor.find_passkey)(FACTOR) is None
     table.write(Delete(key=keys.factor_owner(FACTOR)))
 
 
@@ -120,7 +120,9 @@ def test_of_five_who_add_the_first_at_the_same_moment_one_does():
     ada, factor = make_user("ada"), TwoFactor("ada", FACTOR, "", frozenset({"a hash"}))
     outcomes = at_once(
         *[
-            partial(passkeys.add, ada, factor, passkey(number), challenge=f"{number}", key="", now=NOW)
+            partial(
+                two_factor.add_passkey, ada, factor, passkey(number), challenge=f"{number}", key="", now=NOW
+            )
             for number in range(5)
         ]
     )
@@ -130,7 +132,7 @@ def test_of_five_who_add_the_first_at_the_same_moment_one_does():
 
 def test_one_of_two_is_removed():
     factor = with_some(2)
-    measured(passkeys.remove)(users.get("ada"), factor, passkey(1), key="", now=NOW)
+    measured(two_factor.remove_passkey)(users.get("ada"), factor, passkey(1), key="", now=NOW)
     assert two_factor.get("ada").passkeys == (passkey(),)
 
 
@@ -153,7 +155,7 @@ def test_of_two_passkeys_removed_at_the_same_moment_one_is_left():
     with_some(2)
     factor, ada = two_factor.get("ada"), users.get("ada")
     outcomes = at_once(
-        *[partial(passkeys.remove, ada, factor, one, key="", now=NOW) for one in factor.passkeys]
+        *[partial(two_factor.remove_passkey, ada, factor, one, key="", now=NOW) for one in factor.passkeys]
     )
     assert outcomes.count(None) == 1
     assert len(two_factor.get("ada").passkeys) == 1
@@ -161,20 +163,20 @@ def test_of_two_passkeys_removed_at_the_same_moment_one_is_left():
 
 def test_its_use_is_noted():
     factor = with_some(1)
-    two_factor.use(passkeys.by_passkey(factor, passkey(), sign_count=7, challenge="c", now=NOW))
+    two_factor.use(two_factor.by_passkey(factor, passkey(), sign_count=7, challenge="c", now=NOW))
     assert two_factor.get("ada").passkeys == (replace(passkey(), sign_count=7, used_at=NOW),)
 
 
 def test_of_ten_who_use_an_answer_at_the_same_moment_one_does():
     factor = with_some(1)
-    used = passkeys.by_passkey(factor, passkey(), sign_count=0, challenge="same", now=NOW)
+    used = two_factor.by_passkey(factor, passkey(), sign_count=0, challenge="same", now=NOW)
     assert one_did(at_once(*[partial(two_factor.use, used)] * 10))
 
 
 def test_of_ten_uses_of_a_key_that_counts_from_the_same_number_one_is_taken():
     factor = with_some(1, count=4)
     uses = [
-        passkeys.by_passkey(factor, passkey(count=4), sign_count=5 + n, challenge=f"{n}", now=NOW)
+        two_factor.by_passkey(factor, passkey(count=4), sign_count=5 + n, challenge=f"{n}", now=NOW)
         for n in range(10)
     ]
     outcomes = at_once(*[partial(two_factor.use, used) for used in uses])
@@ -185,17 +187,19 @@ def test_a_removed_passkey_is_used_no_more_and_does_not_come_back():
     factor = with_some(2)
     remove(factor.passkeys[0])
     with pytest.raises(Conflict):
-        two_factor.use(passkeys.by_passkey(factor, factor.passkeys[0], sign_count=1, challenge="c", now=NOW))
+        two_factor.use(
+            two_factor.by_passkey(factor, factor.passkeys[0], sign_count=1, challenge="c", now=NOW)
+        )
     assert two_factor.get("ada").passkeys == factor.passkeys[1:]
 
 
 def test_what_a_passkey_has_signed_turns_it_off_once():
     factor, ada = with_some(1), users.get("ada")
-    used = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="c", now=NOW)
+    used = two_factor.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="c", now=NOW)
     two_factor.use(used)
     with pytest.raises(Conflict):
         two_factor.turn_off(ada, by="ada", used=used, now=NOW)
-    again = passkeys.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="d", now=NOW)
+    again = two_factor.by_passkey(factor, factor.passkeys[0], sign_count=0, challenge="d", now=NOW)
     two_factor.turn_off(ada, by="ada", used=again, now=NOW)
     assert two_factor.get("ada") is None
 
@@ -212,4 +216,4 @@ def test_a_deleted_user_leaves_nothing_that_leads_to_them():
     users.delete(users.get("ada"), job_id=new_ulid(NOW, 5), now=NOW)
     assert table.get(keys.two_factor("ada")) is None
     assert table.get(keys.factor_owner(FACTOR)) is None
-    assert passkeys.find(FACTOR) is None
+    assert two_factor.find_passkey(FACTOR) is None

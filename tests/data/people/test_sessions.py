@@ -12,7 +12,7 @@ from dealsite.data.catalogue import relations
 from dealsite.data.entities.people import LONGEST_SESSION, ROLES
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
-from dealsite.data.people import passwords, sessions, users
+from dealsite.data.people import sessions, users
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import hash_of
 from dealsite.data.table.writes import Update
@@ -150,7 +150,7 @@ def test_sessions_are_listed_last_used_first_over_pages():
 def test_a_new_password_ends_all_other_sessions_and_this_one_goes_on():
     ada = make_user("ada")
     this, other = start(ada, "this"), start(ada, "other")
-    passwords.change(ada, password="new hash", key="this", now=NOW)
+    sessions.change_password(ada, password="new hash", key="this", now=NOW)
     found = sessions.read("ada", "this", now=NOW)
     assert found is not None
     assert found[1].password == "new hash"
@@ -170,14 +170,16 @@ def test_a_user_with_more_sessions_than_a_transaction_holds_can_change_his_passw
     ada = make_user("ada")
     for n in range(101):
         start(ada, f"key{n}")
-    measured(passwords.change)(ada, password="new hash", key="key7", now=NOW)
+    measured(sessions.change_password)(ada, password="new hash", key="key7", now=NOW)
     alive = [n for n in range(101) if sessions.read("ada", f"key{n}", now=NOW)]
     assert alive == [7]
 
 
 def test_of_ten_who_set_a_password_over_the_same_old_one_one_does():
     ada = make_user("ada")
-    outcomes = at_once(*[partial(passwords.change, ada, password=f"hash {n}", now=NOW) for n in range(10)])
+    outcomes = at_once(
+        *[partial(sessions.change_password, ada, password=f"hash {n}", now=NOW) for n in range(10)]
+    )
     assert outcomes.count(None) == 1
     assert {type(outcome) for outcome in outcomes} == {type(None), Conflict}
     assert users.get("ada").password == f"hash {outcomes.index(None)}"
@@ -188,16 +190,16 @@ def test_a_session_that_ended_is_not_restored_by_its_password_change():
     session = start(ada, "key")
     sessions.end("ada", session.key_hash)
     with pytest.raises(Conflict):
-        passwords.change(ada, password="new hash", key="key", now=NOW)
+        sessions.change_password(ada, password="new hash", key="key", now=NOW)
     assert users.get("ada").password == "a hash"
     assert table.get(keys.session("ada", "key")) is None
 
 
 def test_a_password_is_hashed_anew_only_over_the_hash_that_was_checked():
     ada = make_user("ada")
-    measured(passwords.upgrade)(ada, password="stronger hash")
+    measured(sessions.upgrade_password)(ada, password="stronger hash")
     assert users.get("ada").password == "stronger hash"
-    passwords.upgrade(ada, password="late hash")
+    sessions.upgrade_password(ada, password="late hash")
     assert users.get("ada").password == "stronger hash"
 
 
@@ -207,7 +209,7 @@ def test_what_sessions_cost():
     with table.metered() as meter:
         start(ada, "key")
         sessions.read("ada", "key", now=NOW)
-        passwords.change(ada, password="new hash", key="key", now=NOW)
+        sessions.change_password(ada, password="new hash", key="key", now=NOW)
     assert [operation for operation, _ in meter.log] == [
         "PutItem",
         "BatchGetItem",

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from dealsite.data import table
-from dealsite.data.catalogue import featured, featured_plans, featured_versions
+from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.editing import audit
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import job_actions
-from dealsite.data.people import passwords, sessions, suspension, users
+from dealsite.data.jobs import queue
+from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
 from dealsite.data.table.ids import new_ulid
@@ -29,7 +29,7 @@ def start(user: User, key: str) -> None:
 
 
 def suspend(username: str, by: str = "root") -> None:
-    suspension.suspend(users.get(username), reason="Spam", by=by, now=NOW)
+    sessions.suspend(users.get(username), reason="Spam", by=by, now=NOW)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_suspended_user_is_signed_in_nowhere_even_by_a_session_that_is_being_s
 
 def test_a_lifted_suspension_brings_no_session_back(ada: User):
     suspend("ada")
-    measured(suspension.lift)("ada", by="root", now=NOW)
+    measured(sessions.lift_suspension)("ada", by="root", now=NOW)
     assert users.get("ada") == ada
     assert [key for key in ("one", "two") if sessions.read("ada", key, now=NOW)] == []
     start(ada, "new")
@@ -62,12 +62,12 @@ def test_a_lifted_suspension_brings_no_session_back(ada: User):
 
 def test_suspending_and_lifting_happen_once_each(ada: User):
     with pytest.raises(Conflict):
-        suspension.lift("ada", by="root", now=NOW)
+        sessions.lift_suspension("ada", by="root", now=NOW)
     suspend("ada")
     with pytest.raises(Conflict):
         suspend("ada")
     with pytest.raises((Conflict, NotFound)):
-        suspension.lift("nobody", by="root", now=NOW)
+        sessions.lift_suspension("nobody", by="root", now=NOW)
     assert table.get(("USER#nobody", "USER#nobody")) is None
 
 
@@ -99,17 +99,17 @@ def test_of_ten_who_suspend_a_user_at_the_same_moment_one_does(ada: User, wait_f
 def test_a_suspended_user_gets_no_new_password(ada: User):
     suspend("ada")
     with pytest.raises(Conflict):
-        passwords.change(ada, password="new", now=NOW)
+        sessions.change_password(ada, password="new", now=NOW)
     assert users.get("ada").password == ada.password
 
 
 def test_all_sessions_end_however_many_and_it_is_noted_who_did_it(ada: User, wait_for_indexes):
     for number in range(103):
         start(ada, f"key {number}")
-    measured(suspension.end_sessions)("ada", by="root", now=NOW)
+    measured(sessions.end_sessions)("ada", by="root", now=NOW)
     assert sessions.of_user("ada", now=NOW) == []
     suspend_at = NOW + timedelta(seconds=1)
-    measured(suspension.suspend)(users.get("ada"), reason="Spam", by="root", now=suspend_at)
+    measured(sessions.suspend)(users.get("ada"), reason="Spam", by="root", now=suspend_at)
     wait_for_indexes()
     assert [(entry.by, entry.what, entry.note) for entry in audit.of_target("user", "ada")] == [
         ("root", "suspended the account", "Spam"),
@@ -129,21 +129,21 @@ def eve() -> User:
 
 def test_what_an_editor_ordered_and_planned_is_listed_until_it_is_over(eve: User, wait_for_indexes):
     deal = make_deal()
-    listed = featured_versions.listed_of([deal.card])
+    listed = featured.versions_of([deal.card])
     plan = featured_plans.create(
         featured.get("front"), listed, at=NOW + DAY, plan_id=new_ulid(NOW), by="eve", now=NOW
     )
     planned = make_announcement(deal.id, new_ulid(NOW + DAY), by="eve")
     at_once = make_announcement(deal.id, new_ulid(NOW), by="eve")
     rests = make_announcement(deal.id, new_ulid(NOW + HOUR), by="eve")
-    job_actions.pause(rests, by="eve", now=NOW)
+    queue.pause(rests, by="eve", now=NOW)
     make_announcement(deal.id, new_ulid(NOW + DAY), by="root")
     wait_for_indexes()
-    found, plans = measured(suspension.open_work)("eve", now=NOW)
+    found, plans = measured(sessions.open_work)("eve", now=NOW)
     assert {job.id for job in found} == {planned, at_once, rests}
     assert plans == [plan]
-    job_actions.cancel(planned, by="root", now=NOW)
+    queue.cancel(planned, by="root", now=NOW)
     featured_plans.cancel(plan, by="root", now=NOW)
     wait_for_indexes()
-    found, plans = suspension.open_work("eve", now=NOW)
+    found, plans = sessions.open_work("eve", now=NOW)
     assert ({job.id for job in found}, plans) == ({at_once, rests}, [])

@@ -9,7 +9,7 @@ import pytest
 
 from dealsite.data import table
 from dealsite.data.editing import audit
-from dealsite.data.people import passwords, sessions, two_factor, users
+from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Unavailable
 from tests.measuring import measured
@@ -53,7 +53,7 @@ def test_it_is_turned_on_once(wait_for_indexes):
 
 def test_it_is_not_turned_on_over_another_password():
     ada = make_user("ada")
-    passwords.change(ada, password="new hash", now=NOW)
+    sessions.change_password(ada, password="new hash", now=NOW)
     with pytest.raises(Conflict):
         two_factor.turn_on(ada, secret="sealed", recovery=["one"], step=1, key="", now=NOW)
     assert two_factor.get("ada") is None

@@ -12,7 +12,7 @@ from dealsite.data import keys, table
 from dealsite.data.entities.people import ROLES
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
-from dealsite.data.people import profiles, sessions, suspension, users
+from dealsite.data.people import profiles, sessions, users
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Put, Update
@@ -336,7 +336,7 @@ def test_an_editor_is_who_has_the_role_and_is_neither_suspended_nor_deleted():
     suspended, deleted = make_user("eve", roles=["editor"]), make_user("olga", roles=["editor"])
     asked = ("root", "eve", "olga", "bea", "nobody")
     assert [measured(users.is_editor)(name) for name in asked] == [True, True, True, False, False]
-    suspension.suspend(suspended, reason="Spam", by="root", now=NOW)
+    sessions.suspend(suspended, reason="Spam", by="root", now=NOW)
     users.delete(deleted, job_id=new_ulid(NOW), now=NOW)
     assert [users.is_editor(name) for name in asked] == [True, False, False, False, False]
 

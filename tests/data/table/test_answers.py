@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table import answers, errors
+from dealsite.data.table import convert, errors
 from dealsite.data.table.writes import Put
 from tests.data.table.wire import COST, ITEM, Wire, raw, whole
 
@@ -184,10 +184,10 @@ def copy_of(value: dict[str, Any]) -> dict[str, Any]:
 def test_an_answer_of_the_right_form_is_one_and_of_another_none(subtests: pytest.Subtests):
     for operation, request, right, wrongs in SHAPES:
         with subtests.test(operation):
-            answers.check(operation, request, copy_of(right))
+            convert.check_answer(operation, request, copy_of(right))
         for wrong in wrongs:
-            with subtests.test(operation, wrong=wrong), pytest.raises(answers.NoAnswer):
-                answers.check(operation, request, copy_of(wrong))
+            with subtests.test(operation, wrong=wrong), pytest.raises(convert.NoAnswer):
+                convert.check_answer(operation, request, copy_of(wrong))
 
 
 ASKED: dict[str, Callable[[], object]] = {

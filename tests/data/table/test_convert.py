@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dealsite.data import table
 from dealsite.data.table.convert import from_attribute, from_attributes, to_attribute, to_attributes
@@ -23,8 +22,7 @@ scalars = st.one_of(storable_text, numbers, st.booleans(), st.binary(max_size=20
 values = st.recursive(
     st.one_of(scalars, st.sets(storable_text, min_size=1, max_size=4)),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4),
-        st.dictionaries(storable_text.filter(bool), inner, max_size=4),
+        st.lists(inner, max_size=4), st.dictionaries(storable_text.filter(bool), inner, max_size=4)
     ),
     max_leaves=10,
 )

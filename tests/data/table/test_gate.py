@@ -10,8 +10,8 @@ from itertools import chain, repeat
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table import client, errors, gate
-from dealsite.data.table.gate import FAILURES, FORGOTTEN_AFTER, LONGER_THAN, Gate
+from dealsite.data.table import client, connection, errors
+from dealsite.data.table.connection import FAILURES, FORGOTTEN_AFTER, LONGER_THAN, Gate
 from tests.data.table.wire import COST, ITEM, Wire, whole
 
 A = ("A", "A")
@@ -41,7 +41,7 @@ def shut(one: Gate, now: float = 100.0) -> None:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == gate.__name__]
+    return [record.getMessage() for record in caplog.records if record.name == connection.__name__]
 
 
 def probes() -> set[threading.Thread]:
@@ -219,7 +219,7 @@ def test_refusals_of_a_table_that_works_shut_nothing(wire: Wire):
 
 
 def test_a_refused_key_shuts_it_until_it_is_taken(wire: Wire, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(gate, "LONGER_THAN", 0.0)
+    monkeypatch.setattr(connection, "LONGER_THAN", 0.0)
     refused = whole({"__type": "a#UnrecognizedClientException", "message": "Who?"}, "400 Bad Request")
     wire.say = lambda operation, body: refused
     for _ in range(FAILURES + 1):
@@ -243,7 +243,7 @@ def test_a_worker_does_not_stand_before_it(wire: Wire):
 def test_a_page_with_hardly_any_time_left_says_nothing_of_the_table(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(gate, "LONGER_THAN", 0.0)
+    monkeypatch.setattr(connection, "LONGER_THAN", 0.0)
     wire.say = lambda operation, body: silence(0.3)
     for _ in range(FAILURES + 2):
         page(0.05)

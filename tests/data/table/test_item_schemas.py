@@ -11,8 +11,8 @@ from dealsite import data
 from dealsite.data import table
 from dealsite.data.keys import GSI1
 from dealsite.data.table import Schema, Schemas
+from dealsite.data.table.configuration import upgrade_write
 from dealsite.data.table.errors import AlreadyExists, Conflict, NewerItem, VersionConflict
-from dealsite.data.table.upgrading import upgrade_write
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, equals, exists
 
 KEY, OTHER = ("SONG#1", "SONG#1"), ("SONG#2", "SONG#2")

@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
 from dealsite.data import table
-from dealsite.data.table import client, errors, repeats
+from dealsite.data.table import client, errors
 from dealsite.data.table.writes import (
     Check,
     Delete,
@@ -232,4 +232,4 @@ GUARDED: dict[str, tuple[Write, bool, bool]] = {
 
 @pytest.mark.parametrize(("action", "counts", "is_guarded"), GUARDED.values(), ids=GUARDED)
 def test_which_writes_may_be_sent_again(action: Write, counts: bool, is_guarded: bool):
-    assert (repeats.counts(action), repeats.is_guarded(action)) == (counts, is_guarded)
+    assert (client.repeat_counts(action), client.is_guarded(action)) == (counts, is_guarded)

@@ -8,16 +8,13 @@ import pytest
 from django.core.management import call_command
 
 from dealsite.data import table
-from dealsite.data.catalogue import brands, deals, relations
-from dealsite.data.catalogue.deal import deleting, editing
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import fulfilment
+from dealsite.data.catalogue import brands, deal_changes, deals, relations
+from dealsite.data.commerce import cart_changes, carts, order_changes
 from dealsite.data.people import users
 from dealsite.data.table.writes import Delete, Put
 from dealsite.lake.entities import BY_TYPE
 from dealsite.lake.projection import Lake
-from dealsite.stream import leases
+from dealsite.stream import rebuilding
 from dealsite.stream.consumer import Consumer, opened
 from dealsite.stream.rebuilding import Busy, rebuild
 from dealsite.stream.records import ItemChange, Lost, Stream
@@ -63,7 +60,7 @@ def work_on_the_site():
     relations.add(relations.CATEGORY_WATCH, first.content.category, username="ann", now=NOW)
     yield
     relations.remove(relations.BRAND_LIKE, "nordlicht", username="ann")
-    editing.edit(
+    deal_changes.edit(
         first,
         make_content(title="Lamp, green", price=first.content.price - 1),
         version=first.version,
@@ -77,10 +74,10 @@ def work_on_the_site():
     yield
     order = make_order("ann", make_deal(title="Desk"), plan=3)
     yield
-    fulfilment.cancel("ann", order.id, by=EDITOR, reason="Ordered twice.", now=NOW)
+    order_changes.cancel("ann", order.id, by=EDITOR, reason="Ordered twice.", now=NOW)
     yield
-    changing.add(carts.user_cart("ann"), changing.CartAddition(first.id, 1, make_id(NOW)), now=NOW)
-    deleting.delete(deals.get(first.id), by=EDITOR, now=NOW)
+    cart_changes.add(carts.user_cart("ann"), cart_changes.CartAddition(first.id, 1, make_id(NOW)), now=NOW)
+    deal_changes.delete(deals.get(first.id), by=EDITOR, now=NOW)
     yield
     users.delete(ann, job_id=order.id, now=NOW)
     yield
@@ -148,7 +145,7 @@ def test_a_lake_is_made_anew_while_its_consumer_goes_on(lake, monkeypatch):
 
 
 def test_only_one_new_lake_is_made_at_a_time(lake):
-    with leases.locked(lake.folder, leases.BUILDING, wait=True):
+    with rebuilding.locked(lake.folder, rebuilding.BUILDING, wait=True):
         with pytest.raises(Busy):
             rebuild(lake, now=NOW)
         with pytest.raises(Busy):

@@ -17,7 +17,7 @@ import pytest
 
 from dealsite import middleware
 from dealsite.data import table
-from dealsite.data.table import client, connection, errors, sockets
+from dealsite.data.table import client, connection, errors
 from tests.data.table.wire import COST, ITEM, Pieces, Wire, drip, whole
 
 A = ("A", "A")
@@ -93,7 +93,7 @@ def test_an_engine_that_is_not_handed_out_has_it_too(settings: Any, tmp_path: Pa
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
         listener.listen(8)  # and hands out nothing
-        settings.DYNAMODB_ENDPOINT_URL = sockets.endpoint_url(tmp_path / "s")
+        settings.DYNAMODB_ENDPOINT_URL = connection.endpoint_url(tmp_path / "s")
         table.reset()
         table.events()
         assert late(lambda: table.get(A)) < 2 * SECONDS + LATE

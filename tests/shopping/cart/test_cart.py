@@ -11,12 +11,10 @@ from django.conf import settings as site_settings
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import editing
+from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce import cart_changes, carts
+from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.entities.commerce import MAX_ACTIVE
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import new_ulid
@@ -331,7 +329,7 @@ def reprice(deal: Deal, price: str = "79.90", **changes: Any) -> None:
     """Have an editor change a deal."""
     current = deals.get(deal.id)
     content = make_content(title=deal.card.title, price=Decimal(price), was_price=None, **changes)
-    editing.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
+    deal_changes.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
 
 
 def test_what_changed_is_named_and_taken_at_one_stroke(client: Client):
@@ -344,7 +342,7 @@ def test_what_changed_is_named_and_taken_at_one_stroke(client: Client):
     reprice(up, "84.90")
     reprice(down, "69.90")
     reprice(few, stock=2)
-    editing.expire_now(deals.get(over.id), by=EDITOR, now=NOW - HOUR)
+    deal_changes.expire_now(deals.get(over.id), by=EDITOR, now=NOW - HOUR)
     page = client.get("/cart/")
     text = page.content.decode()
     for sentence in (
@@ -399,7 +397,7 @@ def test_a_damaged_line_is_refused(client: Client, line: str):
 def test_a_full_cart_takes_no_more_and_says_so(ada: Client):
     owner = carts.user_cart("ada")
     made = [make_deal(title=f"Deal {number}") for number in range(MAX_ACTIVE)]
-    changing.add_many(owner, [CartAddition(deal.id, 1, new_ulid(NOW)) for deal in made], now=NOW)
+    cart_changes.add_many(owner, [CartAddition(deal.id, 1, new_ulid(NOW)) for deal in made], now=NOW)
     assert said(add(ada, make_deal(title="One more"))) == [
         "A cart holds up to 25 deals. Order these first, or save some for later."
     ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import activity
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import activity, deal_changes
 from dealsite.data.table.errors import Unavailable
 from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal
 
@@ -41,7 +40,7 @@ def test_what_is_sold_here_has_no_way_to_a_shop():
 
 def test_what_nobody_may_see_has_no_way():
     soon, gone = make_deal(link=LINK, live_at=NOW + DAY), make_deal(link=LINK)
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     for address in (f"/go/{soon.id}/", f"/go/{gone.id}/", "/go/x/", "/go/%00/"):
         assert Client().get(address).status_code == 404
 

@@ -14,7 +14,7 @@ from django.test import Client
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions
-from dealsite.search.counts import FEW
+from dealsite.search.finding import FEW
 from tests.builders import DAY, HOUR, LINK, NOW, STATED, make_brand, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")

@@ -9,10 +9,9 @@ import pytest
 from django.test import Client
 
 from dealsite.data import keys, table
+from dealsite.data.catalogue import deal_changes
 from dealsite.data.catalogue.brands import Brand
-from dealsite.data.catalogue.deal import editing
-from dealsite.data.catalogue.deals import Deal
-from dealsite.data.catalogue.prices import Price
+from dealsite.data.catalogue.deals import Deal, Price
 from dealsite.data.table.writes import Delete, Update
 from dealsite.web.deal_page import price_chart
 from tests.builders import DAY, EDITOR, HOUR, NOW, STATED, make_content, make_deal
@@ -32,7 +31,9 @@ def chart_paths(page: str) -> list[str]:
 def reprice(deal: Deal, price: str, was_price: str | None, days_ago: int) -> Deal:
     content = make_content(price=Decimal(price), was_price=Decimal(was_price) if was_price else None)
     brand = Brand("nordlicht", "Nordlicht")
-    return editing.edit(deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY)
+    return deal_changes.edit(
+        deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY
+    )
 
 
 LOW = "Lowest price of the 30 days before: <b>€{}</b>. You pay <b>€{}</b> less."
@@ -62,7 +63,7 @@ def test_what_is_said_of_a_price_is_what_its_history_allows(client: Client, name
     assert re.findall(r"\((30-day low|up from|RRP) ", feed) == [
         "30-day low" if words.startswith("Lowest") else words.partition(" €")[0]
     ]
-    editing.expire_now(deal, by=EDITOR, now=NOW)
+    deal_changes.expire_now(deal, by=EDITOR, now=NOW)
     feed = client.get("/deals.atom").content.decode()
     assert not any(sign in feed for sign in ("30-day low", "RRP", "up from"))
     page = page_of(client, deal)
@@ -134,7 +135,7 @@ def test_the_chart_draws_the_prices_of_who_sells_it_now(client: Client):
     brand = Brand("nordlicht", "Nordlicht")
     for price, days_ago in (("80.00", 9), ("70.00", 4)):
         content = make_content(price=Decimal(price), link="https://shop.example/")
-        deal = editing.edit(
+        deal = deal_changes.edit(
             deal, content, version=deal.version, brand=brand, by=EDITOR, now=NOW - days_ago * DAY
         )
         page = page_of(client, deal)
@@ -152,7 +153,7 @@ def test_a_chart_of_a_deal_that_has_just_come_out_is_drawn_too():
 def test_a_scheduled_deal_shows_no_price_of_before(client: Client):
     deal = make_deal(live_at=NOW + HOUR)
     content = make_content(price=Decimal(5))
-    deal = editing.edit(
+    deal = deal_changes.edit(
         deal, content, version=1, brand=Brand("nordlicht", "Nordlicht"), by=EDITOR, now=NOW - HOUR
     )
     assert client.get(f"/deals/{deal.id}/{deal.card.slug}/").status_code == 404

@@ -77,10 +77,7 @@ def test_a_scheduled_deal_is_on_no_public_page_until_its_minute(
     make_brand("Nordlicht")
     live_at = NOW + DAY + HOUR
     deal = make_deal(
-        live_at=live_at,
-        expires_at=live_at + DAY,
-        title="Zanzibar lamp",
-        link="https://shop.example/zanzibar",
+        live_at=live_at, expires_at=live_at + DAY, title="Zanzibar lamp", link="https://shop.example/zanzibar"
     )
     for page in featured.PAGES:
         feature(page, [deal])

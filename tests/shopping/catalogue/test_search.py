@@ -67,11 +67,7 @@ def test_the_page_shows_what_is_found_and_what_is_over_below_counted_apart(clien
 
 @pytest.mark.usefixtures("lamps")
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("steel zzzz", "we left out “ zzzz ”"),
-        ("stel", "Found by “ steel ”"),
-    ],
+    ("words", "said"), [("steel zzzz", "we left out “ zzzz ”"), ("stel", "Found by “ steel ”")]
 )
 def test_near_ones_say_what_is_near_about_them(client: Client, words, said):
     html = get(client, q=words)

@@ -16,18 +16,14 @@ from django.utils import timezone
 
 from dealsite.accounts.passwords import hashed
 from dealsite.data import table
-from dealsite.data.catalogue import deals
-from dealsite.data.catalogue.deal import editing
-from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.order import order_record, saved_details
-from dealsite.data.commerce.order.saved_details import PaymentCard
-from dealsite.data.commerce.payment import charging, payment_actions
-from dealsite.data.people import messages, passwords, profiles, users
+from dealsite.data.catalogue import deal_changes, deals
+from dealsite.data.commerce import cart_changes, carts, charging, order_record, orders, payments
+from dealsite.data.commerce.order_record import PaymentCard
+from dealsite.data.people import messages, profiles, sessions, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
-from shopping.checkout.checkout import SALT
+from shopping.checkout import SALT
 from tests.accounts.conftest import PASSWORD
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
 from tests.people import calls, make_user, signed_in
@@ -105,7 +101,7 @@ def refund() -> None:
     """Charge what is due, and give it back."""
     charge()
     (payment,) = payments.of_order("ada", orders.get("ada", placed()[0].id).payments)
-    payment_actions.refund("ada", payment.due_at, payment.id, reason="x", by="kim", now=NOW)
+    payments.refund("ada", payment.due_at, payment.id, reason="x", by="kim", now=NOW)
     while loop.run_next(now=NOW):
         pass
 
@@ -141,7 +137,7 @@ CHARGED = {  # the plan, the card, what happens, what the page says
 def test_the_last_page_says_what_was_charged(case: str):
     plan, behaves, happens, texts = CHARGED[case]
     ada = make_shopper(card=False)
-    saved_details.save_card(
+    order_record.save_card(
         "ada", PaymentCard("test", f"test:{behaves}", "Visa 1"), job_id=new_ulid(NOW), now=NOW
     )
     fill_cart("ada")
@@ -156,7 +152,7 @@ def test_the_last_page_names_no_card_that_did_not_pay(ada: Client):
     fill_cart("ada")
     order_id = place(ada)
     charge()
-    saved_details.save_card("ada", replace(CARD, token="test:decline"), job_id=new_ulid(NOW), now=NOW)
+    order_record.save_card("ada", replace(CARD, token="test:decline"), job_id=new_ulid(NOW), now=NOW)
     page = words(ada.get(f"/checkout/{order_id}/done/"))
     assert "€100.00 was charged. " in page
     assert "4242" not in page
@@ -205,7 +201,7 @@ def test_a_plan_says_each_amount_as_it_will_be_charged(ada: Client, price: str, 
 def test_an_order_that_is_sent_after_the_session_has_ended_is_kept_until_one_has_signed_in(ada: Client):
     fill_cart("ada")
     sent = checkout_form(ada, plan="3")
-    passwords.change(users.get("ada"), password=hashed(PASSWORD), now=NOW)  # which ends all sessions
+    sessions.change_password(users.get("ada"), password=hashed(PASSWORD), now=NOW)  # which ends all sessions
     page = ada.post("/checkout/", sent)
     assert (page.status_code, placed()) == (401, [])
     assert dict(page.context["kept"]) == sent
@@ -217,7 +213,7 @@ def test_an_order_that_is_sent_after_the_session_has_ended_is_kept_until_one_has
 
 def test_an_order_of_a_user_whose_address_is_not_confirmed_goes_to_their_messages_at_first():
     zoe = signed_in(make_user("zoe", email="zoe@example.org", confirmed=False), now=timezone.now())
-    saved_details.save_card("zoe", CARD, job_id=new_ulid(NOW), now=NOW)
+    order_record.save_card("zoe", CARD, job_id=new_ulid(NOW), now=NOW)
     fill_cart("zoe")
     order_id = place(zoe)
     assert orders.get("zoe", order_id).email == "zoe@example.org"
@@ -312,7 +308,7 @@ def test_an_old_form_that_ordered_leads_to_its_order(ada: Client, monkeypatch: p
 def reprice(deal: deals.Deal, price: str) -> None:
     content = make_content(title=deal.card.title, price=Decimal(price), was_price=None)
     current = deals.get(deal.id)
-    editing.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
+    deal_changes.edit(current, content, version=current.version, brand=make_brand(), by=EDITOR, now=NOW)
 
 
 def go_on(ada: Client, answer: Any) -> Any:
@@ -329,7 +325,7 @@ def go_on(ada: Client, answer: Any) -> Any:
 def other_tab(**quantities: int) -> None:
     """Have ada change her cart in another tab."""
     for line in carts.read(carts.user_cart("ada"), now=NOW).active:
-        changing.change_quantity(carts.user_cart("ada"), line.deal, quantities[line.title], now=NOW)
+        cart_changes.change_quantity(carts.user_cart("ada"), line.deal, quantities[line.title], now=NOW)
 
 
 BEFORE = {  # what happens between the page and its button, what is said of it, the sum of then
@@ -471,7 +467,7 @@ def test_without_a_card_only_what_is_free_can_be_ordered():
     assert answer.status_code == 422
     assert "Choose a card to pay with." in answer.content.decode()
     assert placed() == []
-    changing.clear("ada")
+    cart_changes.clear("ada")
     fill_cart("ada", make_deal(price=Decimal("0.00"), was_price=None))
     order = orders.get("ada", place(ada))
     assert (order.total, order.payments) == (Decimal("0.00"), ())
@@ -483,7 +479,7 @@ def test_the_way_to_a_card_keeps_what_was_typed():
     form = checkout_form(ada, do="card", street=" 5  Long Lane ", city="")
     answer = ada.post("/checkout/", form)
     assert answer["Location"].endswith("/account/card/finish/?next=%2Fcheckout%2F")
-    kept = saved_details.buyer("ada").address
+    kept = order_record.buyer("ada").address
     assert (kept.street, kept.city) == ("5 Long Lane", "")
     answer = ada.post("/account/card/finish/", {"number": "4242 4242 4242 4242", "next": "/checkout/"})
     assert answer["Location"] == "/checkout/"

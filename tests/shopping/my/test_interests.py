@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import categories, display_names, relations
-from dealsite.data.catalogue.deal import deleting
+from dealsite.data.catalogue import categories, deal_changes, display_names, relations
 from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import users
 from dealsite.data.people.users import User
 from dealsite.worker import accounts
-from shopping.my import interests
+from shopping.my import relations as my_relations
 from tests.accounts.conftest import sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import EDITOR, NOW, make_brand, make_deal
@@ -70,12 +69,12 @@ def test_what_i_like_and_watch_is_listed_by_name_and_undone_there(signed_in: Cli
 def test_deals_that_i_like_are_listed_newest_first_but_for_those_that_are_gone(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(interests, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(my_relations, "MOST_AT_ONCE", 3)
     older, gone, newer, newest = (make_deal(title=title) for title in ("Zebra", "Gone", "Ape", "Bee"))
     for deal in (older, gone, newer, newest):
         relations.add(relations.DEAL_LIKE, deal.id, username="ada", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=NOW)
-    deleting.delete(gone, by=EDITOR, now=NOW)
+    deal_changes.delete(gone, by=EDITOR, now=NOW)
     answer = signed_in.get("/account/likes/")
     assert [row["name"] for row in answer.context["rows"]] == ["Nordlicht", "Bee", "Ape"]
     assert calls(answer) == ["BatchGetItem", "Query", "BatchGetItem"]
@@ -173,7 +172,7 @@ def test_everything_is_muted_and_heard_again_at_once(signed_in: Client):
 
 
 def test_very_many_watches_are_muted_by_a_job(signed_in: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(interests, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(my_relations, "MOST_AT_ONCE", 2)
     monkeypatch.setattr(accounts, "BATCH", 2)
     monkeypatch.setattr(accounts, "BATCHES_AT_ONCE", 1)
     for slug in categories.CATEGORIES:

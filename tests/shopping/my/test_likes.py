@@ -116,10 +116,7 @@ def test_a_like_can_lead_back_to_another_page_of_this_site_only(browser: Client)
 
 
 @each_verb
-@pytest.mark.parametrize(
-    "place",
-    ["/brands/nobody/", "/brands/a%23b/", "/categories/nothing/"],
-)
+@pytest.mark.parametrize("place", ["/brands/nobody/", "/brands/a%23b/", "/categories/nothing/"])
 def test_what_does_not_exist_cannot_be_liked_or_watched(browser: Client, place: str, verb: str):
     assert browser.post(f"{place}{verb}/").status_code == 404
     assert relations.likes_of("ada") == relations.watched_by("ada") == []

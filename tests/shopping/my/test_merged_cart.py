@@ -9,11 +9,10 @@ from django.conf import settings as site_settings
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.accounts import cookies
+from dealsite.accounts import requests
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import carts
-from dealsite.data.commerce.cart import changing
-from dealsite.data.commerce.cart.changing import CartAddition
+from dealsite.data.commerce import cart_changes, carts
+from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.people.users import User
@@ -29,7 +28,7 @@ ADA = carts.user_cart("ada")
 @pytest.fixture
 def key(browser: Client) -> str:
     """What the cart's cookie of the browser holds."""
-    key = cookies.new_key()
+    key = requests.new_key()
     browser.cookies[COOKIE] = key
     return key
 
@@ -37,7 +36,7 @@ def key(browser: Client) -> str:
 def put(owner: carts.CartOwner, *some: Deal, quantity: int = 1) -> None:
     now = timezone.now()
     wanted = [CartAddition(deal.id, quantity, new_ulid(now)) for deal in some]
-    assert changing.add_many(owner, wanted, now=now).refused == {}
+    assert cart_changes.add_many(owner, wanted, now=now).refused == {}
 
 
 def held(owner: carts.CartOwner = ADA) -> tuple[dict[str, int], dict[str, int]]:
@@ -112,7 +111,7 @@ def test_signing_in_works_though_the_cart_cannot_come_over(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(changing, "merge", fail)
+        patch.setattr(cart_changes, "merge", fail)
         answer = sign_in(browser)
         assert answer.status_code == 302
         assert answer.cookies[site_settings.SESSION_COOKIE_NAME].value

@@ -12,11 +12,9 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.catalogue import deals, relations
-from dealsite.data.catalogue.deal import editing
-from dealsite.data.commerce import carts, orders
-from dealsite.data.commerce.order import fulfilment
-from dealsite.data.commerce.payment.payment_record import Payment, Refund
+from dealsite.data.catalogue import deal_changes, deals, relations
+from dealsite.data.commerce import carts, order_changes, orders
+from dealsite.data.commerce.payment_record import Payment, Refund
 from dealsite.data.people import email_addresses, messages, profiles, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.worker import loop
@@ -63,7 +61,7 @@ def last_said(browser: Client, path: str) -> str:
 def test_orders_are_listed_newest_first_by_status_and_page(ada: Client):
     deal = make_deal(live_at=NOW - 3 * DAY)
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(27)]
-    fulfilment.ship("ada", made[3].id, by="kim", now=NOW)
+    order_changes.ship("ada", made[3].id, by="kim", now=NOW)
     first = ada.get("/account/orders/")
     assert calls(first) == [BATCH, QUERY, QUERY]
     assert listed(first) == [order.id for order in made[:25]]
@@ -87,7 +85,7 @@ def test_a_damaged_address_is_refused(ada: Client, query: str):
 def test_an_order_shows_all_about_it(ada: Client):
     deal = make_deal(title="A lamp", price=Decimal("10.00"), was_price=None)
     order = make_order("ada", deal, quantity=3, plan=3)
-    fulfilment.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+    order_changes.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
     answer = ada.get(f"/account/orders/{order.id}/")
     assert calls(answer) == [BATCH, GET, QUERY, BATCH]
     page = answer.content.decode()
@@ -108,7 +106,7 @@ def test_an_order_shows_all_about_it(ada: Client):
 def test_an_order_is_cancelled_until_it_is_shipped(ada: Client):
     deal = make_deal(stock=5)
     order, sent = make_order("ada", deal, quantity=2), make_order("ada", deal)
-    fulfilment.ship("ada", sent.id, by="kim", now=NOW)
+    order_changes.ship("ada", sent.id, by="kim", now=NOW)
     for one, said in (
         (order, "Your order is cancelled. What you paid for it is on its way back."),
         (sent, "This order is shipped: it cannot be cancelled."),
@@ -125,7 +123,7 @@ def test_the_same_is_ordered_again_as_far_as_it_can_be(ada: Client):
     there = make_deal(title="A lamp")
     gone = make_deal(title="A chair")
     order = make_order("ada", there, gone, quantity=2)
-    editing.expire_now(deals.get(gone.id), by=EDITOR, now=NOW - HOUR)
+    deal_changes.expire_now(deals.get(gone.id), by=EDITOR, now=NOW - HOUR)
     form = {"token": new_ulid(NOW)}
     for _ in range(2):
         answer = ada.post(f"/account/orders/{order.id}/again/", form)
@@ -178,7 +176,7 @@ def test_orders_are_listed_with_what_was_ordered_cancelled_or_not(ada: Client):
     make_order("ada", lamp, chair, table, now=NOW - 2 * HOUR)
     gone = make_order("ada", chair, now=NOW - HOUR)
     make_order("ada", table)
-    fulfilment.cancel("ada", gone.id, by="ada", now=NOW)
+    order_changes.cancel("ada", gone.id, by="ada", now=NOW)
     answer = ada.get("/account/orders/")
     assert calls(answer) == [BATCH, QUERY, QUERY, QUERY]
     found = [[line.title for line in row.lines] for row in answer.context["rows"]]
@@ -198,9 +196,9 @@ def test_the_account_page_shows_first_what_is_under_way_and_due(ada: Client):
     deal = make_deal(live_at=NOW - 3 * DAY, price=Decimal("30.00"), was_price=None)
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(7)]
     for order in made[:3]:
-        fulfilment.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
-    fulfilment.deliver("ada", made[0].id, by="kim", now=NOW)
-    fulfilment.cancel("ada", made[4].id, by="ada", now=NOW)
+        order_changes.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+    order_changes.deliver("ada", made[0].id, by="kim", now=NOW)
+    order_changes.cancel("ada", made[4].id, by="ada", now=NOW)
     answer = ada.get("/account/")
     assert calls(answer) == [BATCH, *[QUERY] * 5]
     assert listed(answer) == [made[n].id for n in (1, 2, 3, 5, 6)]
@@ -294,8 +292,8 @@ def test_messages_and_mails_tell_of_an_order(ada: Client):
     assert f'href="/account/orders/{order.id}/"' in page
     assert "New deal" not in ada.get("/account/messages/").content.decode()
     work()
-    fulfilment.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW + timedelta(minutes=1))
-    fulfilment.deliver("ada", order.id, by="kim", now=NOW + timedelta(minutes=2))
+    order_changes.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW + timedelta(minutes=1))
+    order_changes.deliver("ada", order.id, by="kim", now=NOW + timedelta(minutes=2))
     work()
     sent = {
         sent.subject: sent for sent in mail.outbox if "rder" in sent.subject and "ayment" not in sent.subject
@@ -328,7 +326,7 @@ def test_mails_of_an_order_go_to_the_address_of_today(ada: Client):
         profiles.get("ada"), user=users.get("ada"), name="Ada", timezone="", email="ada@new.example", now=NOW
     )
     email_addresses.confirm(users.get("ada"), now=NOW)
-    fulfilment.ship("ada", order.id, tracking="", by="kim", now=NOW + timedelta(minutes=1))
+    order_changes.ship("ada", order.id, tracking="", by="kim", now=NOW + timedelta(minutes=1))
     work()
     assert [sent.to for sent in mail.outbox if "on its way" in sent.subject] == [["ada@new.example"]]
 

@@ -10,17 +10,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.commerce import payments
-from dealsite.data.commerce.order import saved_details
-from dealsite.data.commerce.order.saved_details import PaymentCard
-from dealsite.data.commerce.payment import payment_record
-from dealsite.data.entities.payments import FAILED, PROCESSED
+from dealsite.data.commerce import order_record, payment_record, payments
+from dealsite.data.commerce.order_record import PaymentCard
+from dealsite.data.entities.commerce import FAILED, PROCESSED
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable, SavedCard
 from dealsite.worker import loop
-from shopping.my import cards
+from shopping.my import payments as my_payments
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.payments import owe, run
@@ -45,7 +43,7 @@ def work() -> None:
 
 
 def give_card(username: str = "ada", card: PaymentCard = CARD) -> None:
-    saved_details.save_card(username, card, job_id=new_ulid(NOW), now=NOW)
+    order_record.save_card(username, card, job_id=new_ulid(NOW), now=NOW)
 
 
 def pay(browser: Client, payment: payment_record.Payment, **more: str) -> Any:
@@ -95,7 +93,7 @@ def test_a_test_card_is_entered_and_its_number_is_kept_nowhere(ada: Client, capl
     assert "Do not enter a real card." in ada.get(answer["Location"]).content.decode()
     answer = ada.post("/account/card/finish/", {"number": NUMBER, "next": "/checkout/"})
     assert answer["Location"] == "/checkout/"
-    assert saved_details.buyer("ada").card == PaymentCard("test", "test:approve", "Visa ending in 4242")
+    assert order_record.buyer("ada").card == PaymentCard("test", "test:approve", "Visa ending in 4242")
     assert "Visa ending in 4242" in ada.get("/account/card/").content.decode()
     work()
     assert not [line for line in caplog.messages if "4242424242424242" in line.replace(" ", "")]
@@ -105,7 +103,7 @@ def test_a_test_card_is_entered_and_its_number_is_kept_nowhere(ada: Client, capl
 def test_another_number_is_refused(ada: Client, number: str):
     answer = ada.post("/account/card/finish/", {"number": number})
     assert answer.status_code == 422
-    assert saved_details.buyer("ada").card is None
+    assert order_record.buyer("ada").card is None
 
 
 @pytest.mark.parametrize("next_", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
@@ -122,12 +120,12 @@ def test_a_card_is_entered_at_a_gateway_with_a_page_of_its_own(ada: Client, host
     )
     answer = ada.get("/account/card/finish/?next=/checkout/&session_id=cs_1")
     assert answer["Location"] == "/checkout/"
-    assert saved_details.buyer("ada").card == PaymentCard("hosted", "token-cs_1", "Master ending in 1")
+    assert order_record.buyer("ada").card == PaymentCard("hosted", "token-cs_1", "Master ending in 1")
 
 
 @pytest.mark.parametrize(
     ("problem", "text"),
-    [(GatewayUnavailable(), cards.SILENT), (CardRefused("Not this one."), "Not this one.")],
+    [(GatewayUnavailable(), my_payments.SILENT), (CardRefused("Not this one."), "Not this one.")],
 )
 def test_a_gateway_that_takes_no_card_says_why(ada: Client, hosted: Hosted, problem: Exception, text: str):
     hosted.problem = problem
@@ -137,20 +135,20 @@ def test_a_gateway_that_takes_no_card_says_why(ada: Client, hosted: Hosted, prob
     if isinstance(problem, GatewayUnavailable):
         answer = ada.post("/account/card/begin/", {"next": "/checkout/"})
         assert answer["Location"] == "/account/card/?next=%2Fcheckout%2F"
-    assert saved_details.buyer("ada").card is None
+    assert order_record.buyer("ada").card is None
 
 
 def test_a_number_cannot_be_sent_to_a_gateway_with_a_page_of_its_own(ada: Client, hosted: Hosted):
     hosted.problem = CardRefused("Enter it there.")
     answer = ada.post("/account/card/finish/", {"number": NUMBER})
     assert answer["Location"].startswith("/account/card/")
-    assert saved_details.buyer("ada").card is None
+    assert order_record.buyer("ada").card is None
 
 
 def test_a_card_is_forgotten(ada: Client):
     give_card()
     ada.post("/account/card/forget/")
-    assert saved_details.buyer("ada").card is None
+    assert order_record.buyer("ada").card is None
     assert ada.post("/account/card/forget/").status_code == 302
 
 

@@ -7,17 +7,15 @@ from typing import ClassVar, Generic, TypeVar
 
 from django.utils.translation import gettext as _
 
-from dealsite.data.catalogue import brands, drafts, entries
+from dealsite.data.catalogue import brands, deal_changes, drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.deal import editing
-from dealsite.data.catalogue.drafts import Draft
-from dealsite.data.catalogue.entries import Entry, became
+from dealsite.data.catalogue.drafts import Draft, Entry, became
 from dealsite.data.catalogue.featured import FeaturedPage
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.text.lazy import Text
+from dealsite.text.stored_words import Text
 
 E = TypeVar("E", bound=Entry)  # what a verb can be done to
 
@@ -133,16 +131,10 @@ class Verb(Generic[E]):
         if not self.leaves_entry:
             return {}
         ids = {row.after if self.makes else row.id: row.id for row in rows}
-        return {ids[one]: entry for one, entry in entries.get_many(self.makes or kind, ids).items()}
+        return {ids[one]: entry for one, entry in drafts.get_entries(self.makes or kind, ids).items()}
 
     def refusal_to_undo(
-        self,
-        kind: str,
-        value: str,
-        row: BulkResult,
-        entry: E | None,
-        prefetched: Prefetched,
-        now: datetime,
+        self, kind: str, value: str, row: BulkResult, entry: E | None, prefetched: Prefetched, now: datetime
     ) -> str:
         """Return why it cannot be taken back, in a sentence; '' if it can, as far as can be seen."""
         if not self.leaves_entry:
@@ -189,7 +181,9 @@ def save(
         )
     if brand is None:
         raise NotFound(_("Its brand does not exist any more."))
-    return editing.edit(entry, content, version=version, brand=brand, by=by, now=now, audit_context=context)
+    return deal_changes.edit(
+        entry, content, version=version, brand=brand, by=by, now=now, audit_context=context
+    )
 
 
 def published(entry: Entry) -> str:

@@ -1,0 +1,337 @@
+"""The CMS's first page, by role: what needs somebody, each thing a click from being done, and how the site is doing.
+
+How somebody likes to work in the CMS, and its help.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from cms import site_state
+from cms.lists.attention import OPENED, TopicView, opened_address, show, summaries
+from cms.logs import AuditRow, row
+from cms.numbers import Change, Figure, figure, of_lake, two_weeks
+from cms.shared.requests import EditorRequest
+from dealsite import __version__
+from dealsite.accounts.decorators import role
+from dealsite.accounts.requests import destination
+from dealsite.data.catalogue import featured_plans
+from dealsite.data.commerce import orders
+from dealsite.data.commerce.order_record import OrderCard
+from dealsite.data.editing import audit, pending_edits
+from dealsite.data.editing.audit import Entry
+from dealsite.data.entities.commerce import PLACED, SHIPPED
+from dealsite.data.entities.taxonomy import PUT_ASIDE
+from dealsite.data.jobs import task_counts
+from dealsite.data.people import profiles
+from dealsite.data.table.ids import first_ulid_of, iso
+from dealsite.data.table.parallel import together
+from dealsite.search.finding import known_of
+from dealsite.templatetags.design import grouped
+from dealsite.text.stored_words import Text
+from dealsite.web.pages import action, page
+from dealsite.worker.schedule import SCHEDULE
+
+
+class SettingsForm(forms.Form):
+    """How somebody likes to work in the CMS: what can be turned off."""
+
+    autosave = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Autosave drafts"),
+        help_text=gettext_lazy(
+            "A few seconds after you stop typing. Nothing is ever published automatically."
+        ),
+    )
+    shortcuts = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Shortcuts of single keys"),
+        help_text=gettext_lazy("Turn them off if you use voice control, or if they get in your way."),
+    )
+
+
+@page("none")
+@role("editor", "back office")
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_settings(request: EditorRequest) -> HttpResponse:
+    """The choices of whoever is signed in; changed by POST."""
+    chosen = request.user.preferences
+    if request.method != "POST":
+        form = SettingsForm(initial={"autosave": chosen.autosave, "shortcuts": chosen.shortcuts})
+        return render(request, "cms/home/settings.html", {"form": form})
+    form = SettingsForm(request.POST)
+    if not form.is_valid():
+        return render(request, "cms/home/settings.html", {"form": form}, status=422)
+    profiles.save_preferences(request.user.username, **form.cleaned_data)
+    messages.success(request, _("Your settings are saved."))
+    return redirect("cms_settings")
+
+
+@action
+@role("editor", "back office")
+@require_POST
+def choose(request: EditorRequest) -> HttpResponse:
+    """Keep what was chosen on a page, its language, the width of its menu or how close rows are, and go back."""
+    flags = ("small_menu", "compact_rows")
+    chosen: dict[str, Any] = {name: request.POST[name] == "yes" for name in flags if name in request.POST}
+    if request.POST.get("language") in dict(settings.LANGUAGES):
+        chosen["language"] = request.POST["language"]
+    profiles.save_preferences(request.user.username, **chosen)
+    if request.htmx:
+        return HttpResponse(status=204)
+    return redirect(destination(request, reverse("cms_home")))
+
+
+@page("none")
+@role("editor", "back office")
+@require_safe
+def show_help(request: EditorRequest) -> HttpResponse:
+    """What the CMS's pages are for, and every shortcut."""
+    return render(request, "cms/home/help.html", {"version": __version__})
+
+
+VIEWS = {
+    "deals": ("editor", gettext_lazy("Deals")),
+    "office": ("back office", gettext_lazy("Back office")),
+    "site": ("admin", gettext_lazy("Site")),
+}
+NUMBERS = {
+    "deals": {
+        "live_deals": "cms_deals",
+        "interests": "cms_numbers",
+        "cart_lines": "cms_numbers",
+        "new_deals": "cms_deals",
+    },
+    "office": {"orders": "cms_orders", "revenue": "cms_payments"},
+    "site": {},
+}
+CHARTS = {"deals": "cart_lines", "office": "revenue", "site": "sign_ups"}
+ACTIVITY = {  # kinds of things whose changes concern a view; none: all of them
+    "deals": ("deal", "draft", "brand", "category", "page", "message", "import"),
+    "office": ("order", "payment"),
+    "site": (),
+}
+ICONS = {"error": "circle-alert", "warning": "triangle-alert"}  # of problems
+LISTED = 7  # of what stands beside the tasks
+READ = 30  # entries of the audit log, of all kinds
+LONG_ON_THE_WAY = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that needs somebody, and the one button that leads to its end.
+
+    What unfolds below it: `rows` in the template `part`, or those of a topic, which if not `shown` come from `more`;
+    `next` is where forms in them lead.
+    """
+
+    name: str
+    icon: str
+    title: str | Promise
+    address: str
+    number: int | None = None
+    note: Text = ""
+    button: str | Promise = gettext_lazy("Look")
+    rows: Sequence[Any] = ()
+    part: str = ""
+    more: str = ""
+    shown: TopicView | None = None
+    next: str = ""
+
+
+@page(
+    "4 queries + 1 batch get or 4 queries or 10 queries or 14 queries or "
+    f"1 get + {6 + len(SCHEDULE)} queries",
+    at=("", "?view=deals", "?view=office", "?view=site", "?open=drafts"),
+)
+@role("editor", "back office")
+@require_safe
+@vary_on_headers("HX-Request")
+def overview(request: EditorRequest) -> HttpResponse:
+    """What needs somebody in their role, how the last days went, and what was done; for htmx the numbers alone."""
+    now = timezone.now()
+    views = [(name, words) for name, (needed, words) in VIEWS.items() if request.user.has_role(needed)]
+    asked = request.GET.get("view", "")
+    view = asked if asked in dict(views) else views[-1][0]
+    context: dict[str, Any] = {"view": view, "views": views}
+    if request.htmx:
+        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, now, wait=True))
+    if view == "deals":
+        read = partial(_deals, now, request.GET.get("open", ""))
+    else:
+        read = partial(_office if view == "office" else _site, now)
+    parts, entries = together(read, partial(audit.newest, now=now, most=READ))
+    context |= _numbers(view, now, wait=False) | parts | {"activity": _activity(entries, ACTIVITY[view])}
+    return render(request, "cms/home/overview.html", context)
+
+
+def _numbers(view: str, now: datetime, *, wait: bool) -> dict[str, Any]:
+    """Return the figures and the chart of a view; `is_late` where they are still to come."""
+    found = of_lake(wait=wait)
+    figures = [figure(found[name], reverse(url)) for name, url in NUMBERS[view].items() if found]
+    if view == "office":
+        counts = task_counts.of_process.current()
+        figures += [
+            _count(_("To ship"), counts.orders, reverse("cms_orders")),
+            _count(_("Failed payments"), counts.payments, _failed_payments(now)),
+        ]
+    number = found.get(CHARTS[view])
+    return {
+        "figures": figures,
+        "number": number,
+        "change": number and two_weeks(number),
+        "is_late": not found and not wait,
+    }
+
+
+def _failed_payments(now: datetime) -> str:
+    """Return the address of the list of what failed: by the day of the next try, or the last one's."""
+    half = timedelta(days=15)  # before and after, as many days as the list shows
+    first, last = (now - half).date(), (now + half).date()
+    return reverse("cms_payments", query={"list": "failed", "first": first, "last": last})
+
+
+def _count(title: str, number: int, address: str, note: str = "") -> Figure:
+    shown = f"{number - 1}+" if number >= task_counts.MOST else grouped(number)
+    return Figure(title, shown, address, Change("", note))
+
+
+def _deals(now: datetime, opened: str) -> dict[str, Any]:
+    """Return what needs an editor. 2 queries, and 1 batch get for the topic that is open: else the first one."""
+    plans, changed = together(featured_plans.newest, pending_edits.cards)
+    found = summaries(now)
+    there = [view for view in found if view.number and view.topic.name != "ending"]
+    if opened not in [view.topic.name for view in there]:
+        opened = next((view.topic.name for view in there if view.topic.name != "featured"), "")
+    tasks = [_topic_task(view, now, is_open=view.topic.name == opened) for view in there]
+    if skipped := [plan for plan in plans if plan.state == PUT_ASIDE]:
+        rows = [
+            (plan.title, f"{reverse('cms_featured_page', args=[plan.page])}?plan={plan.id}", plan.at)
+            for plan in skipped
+        ]
+        tasks.append(_links("put-aside", "star", _("Skipped planned lists"), rows))
+    not_in_trash = known_of(card.id for card in changed)
+    if kept := [card for card in changed if card.id in not_in_trash]:
+        rows = [
+            (card.title or _("Without a title"), f"{reverse('cms_deal', args=[card.id])}?changes=1", None)
+            for card in kept
+        ]
+        tasks.append(_links("unpublished", "file-pen", _("Unpublished changes"), rows))
+    return {
+        "tasks": [task for task in tasks if task.number],
+        "ready": all(view.ready for view in found),
+        "fine": [view.topic.fine for view in found if view.ready and not view.number],
+        "ending": next(view for view in found if view.topic.name == "ending"),
+    }
+
+
+def _topic_task(view: TopicView, now: datetime, *, is_open: bool) -> Task:
+    topic, more = view.topic, reverse("cms_attention", args=[view.topic.name])
+    shown = show(topic, now, page=1, size=OPENED) if is_open else None
+    return Task(
+        topic.name,
+        topic.icon,
+        topic.title,
+        f"{reverse('cms_bulk')}?{topic.bulk}" if topic.bulk else more,
+        (shown or view).number,
+        note=", ".join(row.card.title for row in view.rows),
+        button=topic.button,
+        more=more,
+        shown=shown,
+        next=opened_address(topic.name),
+    )
+
+
+def _links(name: str, icon: str, title: str, rows: list[tuple[str, str, datetime | None]]) -> Task:
+    note = ", ".join(words for words, _address, _at in rows)
+    return Task(name, icon, title, rows[0][1], len(rows), note, rows=rows, part="cms/home/_task_links.html")
+
+
+def _office(now: datetime) -> dict[str, Any]:
+    """Return what needs the back office. 8 queries, and 4 more where not all orders to ship fit on a page."""
+    to_ship, on_the_way = together(
+        partial(orders.waiting, PLACED), partial(orders.waiting, SHIPPED, size=LISTED)
+    )
+    latest = to_ship.orders
+    if to_ship.after:
+        last = f"{iso(now + timedelta(days=1))}#{first_ulid_of(now)}"
+        latest = orders.waiting(PLACED, before=last, size=LISTED).orders
+    counts, tasks = task_counts.of_process.current(), []
+    if counts.payments:
+        failed = Task("failed", "credit-card", _("Failed payments"), _failed_payments(now), counts.payments)
+        tasks.append(failed)
+    if cards := to_ship.orders:
+        number = max(len(cards), counts.orders) if to_ship.after else len(cards)
+        slips = Task(
+            "to-ship", "package", _("Orders to ship"), _slips(cards), number, button=_("Packing slips")
+        )
+        tasks.append(_with_orders(slips, cards))
+    if late := [card for card in on_the_way.orders if now - card.placed_at > LONG_ON_THE_WAY]:
+        shipped = reverse("cms_orders", query={"list": "shipped"})
+        tasks.append(
+            _with_orders(Task("late", "truck", _("On the way for over a week"), shipped, len(late)), late)
+        )
+    return {"tasks": tasks, "ready": True, "latest": latest[::-1][:LISTED]}
+
+
+def _with_orders(task: Task, cards: list[OrderCard]) -> Task:
+    note = ", ".join(card.name for card in cards)
+    return replace(task, note=note, rows=cards[:LISTED], part="cms/home/_task_orders.html")
+
+
+def _slips(cards: Iterable[OrderCard]) -> str:
+    chosen = QueryDict(mutable=True)
+    chosen.setlist("order", [f"{card.username}/{card.id}" for card in cards])
+    return f"{reverse('cms_packing_slips')}?{chosen.urlencode()}"
+
+
+def _site(now: datetime) -> dict[str, Any]:
+    """Return what needs an admin. 1 get, 4 queries, and 1 for each command of the schedule."""
+    state = site_state.read(now=now)
+    operations = reverse("cms_operations")
+    tasks = [
+        Task(
+            f"problem-{number}",
+            ICONS.get(one.tone, "info"),
+            one.text,
+            one.address or operations,
+            note=one.advice,
+        )
+        for number, one in enumerate(site_state.find(state))
+    ]
+    waiting, failed = (sum(kind.jobs[name] for kind in state.queue.kinds) for name in ("due", "failed"))
+    check = state.check
+    figures = [
+        _count(_("Jobs waiting"), waiting, reverse("cms_jobs")),
+        _count(_("Failed jobs"), failed, reverse("cms_jobs")),
+        _count(_("Processes"), len(state.living), operations, ", ".join(state.versions)),
+        _count(
+            _("Problems of the table"),
+            check.left if check else 0,
+            operations,
+            "" if check else _("not checked yet"),
+        ),
+    ]
+    return {"tasks": tasks, "ready": True, "figures": figures, "machines": state.machines}
+
+
+def _activity(entries: Iterable[Entry], kinds: Sequence[str]) -> list[tuple[AuditRow, str]]:
+    """Return the newest entries of some kinds, or of all, each with its thing's title or id. No requests."""
+    shown = [entry for entry in entries if not kinds or entry.kind in kinds][:LISTED]
+    known = known_of(entry.subject for entry in shown if entry.kind in ("deal", "draft"))
+    titles = {id_: stored.card.title for id_, stored in known.items() if stored.card}
+    return [(row(entry), titles.get(entry.subject, entry.subject)) for entry in shown]

@@ -1,0 +1,328 @@
+"""An order as it is stored, and what tells of it: what was bought are the lines that left the cart.
+
+PLACED -> SHIPPED -> DELIVERED        PLACED -> CANCELLED
+
+What is kept of users for their next order, in their profile: where the last one went, and the card they pay with.
+
+Of a card there is what the gateway calls it and what people call it. Its number is never stored.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property, partial
+from typing import Any
+
+from django.utils.translation import gettext as _, gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
+from dealsite.data.commerce.payment_lists import of_account
+from dealsite.data.commerce.payments import change_method
+from dealsite.data.editing import audit
+from dealsite.data.entities.commerce import (
+    ADDRESS_CHARACTERS,
+    CANCELLED,
+    DELIVERED,
+    FAILED,
+    NOTE_CHARACTERS,
+    ORDER,
+    ORDER_CARD,
+    PLACED,
+    SCHEDULED,
+    SHIPPED,
+    TRACKING_PATTERN,
+    TYPED_ADDRESS,
+)
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.entities.people import ORDER_NEWS
+from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
+from dealsite.data.names import as_typed
+from dealsite.data.people import mails, messages
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict, Invalid, NotFound
+from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.paging import to_end
+from dealsite.data.table.writes import Delete, Put, Update, Write, absent, exists
+
+WRONG_TRACKING = gettext_lazy(
+    "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
+)
+MESSAGE_KIND = ORDER_NEWS
+HEADLINES = {
+    PLACED: "Thank you: your order is placed",
+    SHIPPED: "Your order is on its way",
+    DELIVERED: "Your order was delivered",
+    CANCELLED: "Your order was cancelled",
+}
+DONE = {PLACED: "placed", SHIPPED: "shipped", DELIVERED: "delivered", CANCELLED: "cancelled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an order goes; `extra` (flat, company) and `postcode` may be empty."""
+
+    name: str = ""
+    street: str = ""
+    extra: str = ""
+    postcode: str = ""
+    city: str = ""
+    country: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands on a parcel."""
+        place = " ".join(part for part in (self.postcode, self.city) if part)
+        return [line for line in (self.name, self.extra, self.street, place, self.country) if line]
+
+    def as_item(self) -> Item:
+        return _store_address(self)
+
+    @classmethod
+    def from_item(cls, item: Item | None) -> Address:
+        return _read_address(item or {})
+
+
+_read_address, _store_address = reader(TYPED_ADDRESS, Address), writer(TYPED_ADDRESS, Address)
+ADDRESS_FIELDS = tuple(field.name for field in fields(Address))
+MISSING = {
+    "name": gettext_lazy("Enter the name of who receives it."),
+    "street": gettext_lazy("Enter the street and the house number."),
+    "city": gettext_lazy("Enter the town."),
+    "country": gettext_lazy("Enter the country."),
+}
+
+
+def clean_address(address: Address) -> Address:
+    """Return an address with its white space folded and nothing unprintable in it; Invalid says what it lacks."""
+    cleaned = Address(**{name: as_typed(getattr(address, name)) for name in ADDRESS_FIELDS})
+    found = {name: str(text) for name, text in MISSING.items() if not getattr(cleaned, name)}
+    for name in ADDRESS_FIELDS:
+        if len(getattr(cleaned, name)) > ADDRESS_CHARACTERS:
+            found[name] = _("Shorten this to %(most)s characters.") % {"most": ADDRESS_CHARACTERS}
+    if found:
+        raise Invalid(**found)
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened to an order: its status from then on, who did it, and a word on it."""
+
+    status: str
+    at: datetime
+    by: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCard:
+    """What a list shows of an order; `pieces` of how many `lines`, paid in `plan` instalments."""
+
+    id: str
+    username: str
+    name: str
+    status: str
+    placed_at: datetime
+    total: Decimal
+    pieces: int
+    lines: int
+    plan: int = 1
+
+    @classmethod
+    def from_item(cls, card: Item) -> OrderCard:
+        return _read_card(card)
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order; `payments` holds each instalment's `id` and the time when it is due (`due_at`)."""
+
+    card: OrderCard
+    version: int
+    address: Address
+    email: str
+    payments: tuple[Mapping[str, str], ...] = ()
+    timeline: tuple[Event, ...] = ()
+    tracking: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.card.id
+
+    @property
+    def username(self) -> str:
+        return self.card.username
+
+    @property
+    def status(self) -> str:
+        return self.card.status
+
+    @property
+    def placed_at(self) -> datetime:
+        return self.card.placed_at
+
+    @property
+    def total(self) -> Decimal:
+        return self.card.total
+
+    @cached_property
+    def closed_at(self) -> datetime:
+        """When it came to its status."""
+        return self.timeline[-1].at if self.timeline else self.card.placed_at
+
+
+def order_item(order: Order) -> Item:
+    """Return an order as it is stored."""
+    stored = _store_order(order)
+    own = {name: stored["card"][name] for name in ("id", "username", "status", "placed_at")}
+    return ORDER.item(own | stored)
+
+
+_read_card = reader(ORDER_CARD, OrderCard)
+order_from_item, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
+
+
+def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:
+    """Return the writes that make lines PURCHASED, out of the cart, or RETURNED; CartChanged if one is gone."""
+    owner = user_cart(order.username)
+    writes: list[Write] = []
+    for line in lines:
+        key = owner.line(line.status, line.at, line.id)
+        item = line_item(replace(line, status=status, at=at, order=order.id), owner, None)
+        writes.append(Delete(key=key, when=(exists(),), otherwise=CartChanged()))
+        writes.append(Put(key=owner.line(status, at, line.id), item=item, when=(absent(),)))
+    return writes
+
+
+def clean_note(note: str) -> str:
+    """Return a note of one line, or raise Invalid."""
+    cleaned = as_typed(note)
+    if len(cleaned) > NOTE_CHARACTERS:
+        raise Invalid(note=_("Shorten this to %(most)s characters.") % {"most": NOTE_CHARACTERS})
+    return cleaned
+
+
+def clean_tracking(tracking: str) -> str:
+    """Return a tracking number, which may be empty, or raise Invalid."""
+    cleaned = unicodedata.normalize("NFKC", tracking).strip()
+    if cleaned and not re.fullmatch(TRACKING_PATTERN, cleaned):
+        raise Invalid(tracking=WRONG_TRACKING)
+    return cleaned
+
+
+def notice_writes(order: Order, event: Event) -> list[Write]:
+    """Return what tells of an event: a message in the inbox, a mail and an audit entry. 3 actions."""
+    now, note, username = event.at, event.note, order.username
+    item = messages.message_item(
+        username,
+        new_ulid(now),
+        kind=MESSAGE_KIND,
+        headline=HEADLINES[event.status],
+        deal="",
+        text=note,
+        order=order.id,
+    )
+    done = DONE[event.status]
+    return [
+        Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
+        mails.order_notice(
+            event.status, order_id=order.id, username=username, to=order.email, at=now, now=now
+        ),
+        audit.entry_write(by=event.by, kind="order", subject=order.id, what=done, now=now, note=note),
+    ]
+
+
+USE_CARD = "use_card"  # the kind of job
+
+
+@dataclass(frozen=True, slots=True)
+class UseCardPayload:
+    """Whose open payments are to be charged from which card."""
+
+    username: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentCard:
+    """A card at a gateway; `label` is such as "Visa ending in 4242"."""
+
+    gateway: str
+    token: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Buyer:
+    """Where a user's orders go, empty before the first, what pays for them, in how many instalments."""
+
+    address: Address
+    card: PaymentCard | None
+    plan: int = 1
+
+
+@access_pattern("where a user's orders go, and the card that pays", "1 get")
+def buyer(username: str) -> Buyer:
+    """Return what is kept of a user for their next order."""
+    return buyer_from_item(table.get(keys.profile(username)) or {})
+
+
+def buyer_from_item(item: Item) -> Buyer:
+    """Return what a profile's item says of them."""
+    card = item.get("card")
+    kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
+    return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1))
+
+
+@access_pattern("save what was typed at checkout", "1 update")
+def keep_typed(username: str, address: Address, plan: int) -> None:
+    """Keep what was typed of an address, whole or not, and the number of instalments; NotFound."""
+    typed = {name: as_typed(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
+    table.write(_profile_write(username, set={"address": Address(**typed).as_item(), "plan": plan}))
+
+
+@access_pattern("save a user's card", "1 transaction")
+def save_card(username: str, card: PaymentCard, *, job_id: str, now: datetime) -> None:
+    """Keep the card that a user pays with from now on; NotFound. A job gives it to open payments."""
+    job = job_write(USE_CARD, UseCardPayload(username, card.token), job_id=job_id, due=now)
+    table.transact([_profile_write(username, set={"card": asdict(card)}), job])
+
+
+@access_pattern("whether somebody removed their card", "1 get")
+def has_no_card(username: str) -> bool:
+    """Tell whether a user has no card, so that nothing may be charged; of who is no user, nothing is known."""
+    item = table.get(keys.profile(username))
+    return item is not None and "card" not in item
+
+
+@access_pattern("give open payments a new card", "1 get + 1 query + 1 batch get + 1 transaction")
+def use_card(job: Job, now: datetime) -> None:
+    """Have all of a user's payments that are not paid charged from their card, or none; harmless to repeat."""
+    payload = payload_from_item(UseCardPayload, job.payload)
+    username, card = payload.username, buyer(payload.username).card
+    method = card.token if card else ""  # of now: jobs may run in another order than they were written in
+    for page in to_end(partial(of_account, username)):
+        for payment in page.payments:
+            if payment.status in (SCHEDULED, FAILED) and payment.method != method:
+                with suppress(Conflict):  # just paid, or cancelled
+                    change_method(username, payment.due_at, payment.id, method=method, by=username, now=now)
+
+
+@access_pattern("forget a user's card", "1 transaction")
+def forget_card(username: str, *, job_id: str, now: datetime) -> None:
+    """Forget the card that a user pays with; harmless if there is none, NotFound. A job takes it from open payments."""
+    job = job_write(USE_CARD, UseCardPayload(username, ""), job_id=job_id, due=now)
+    table.transact([_profile_write(username, remove=("card",)), job])
+
+
+def _profile_write(username: str, **changes: Any) -> Update:
+    nobody = NotFound(gettext_lazy("There is no such user."))
+    return Update(key=keys.profile(username), when=(exists(),), otherwise=nobody, **changes)

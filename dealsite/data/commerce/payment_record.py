@@ -1,0 +1,286 @@
+"""A payment as it is stored: one instalment of an order, or one that was loaded from a file.
+
+    SCHEDULED -> PENDING -> PROCESSED -> REFUNDED        SCHEDULED, FAILED -> CANCELLED
+                 PENDING -> FAILED -> PENDING            (PENDING -> CANCELLED: declined after its order was cancelled)
+
+What a status means stands in `status`; where a payment is listed among all accounts' stands in its index
+row alone, so that a change of status never deletes and writes anew an item of 8 KB.
+
+What the payments due on a day come to, by what has become of them: kept, never summed for a page.
+
+One item a day and shard. `open` is what is to be paid and was never declined, `failed` what was declined and is not
+paid yet; what a runner has claimed stays where it was, so that a claim is a single update. Whatever else changes a
+status changes the counters in the same transaction, or, where a checkout or a cancellation has no room left, by a
+job of that transaction, which is applied exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from dealsite.data import keys, table
+from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.commerce import (
+    CANCELLED,
+    FAILED,
+    PAYMENT,
+    PENDING,
+    PROCESSED,
+    REFUNDED,
+    SCHEDULED,
+    STATES,
+    TIMELINE_STEPS,
+)
+from dealsite.data.entities.entity import reader, writer
+from dealsite.data.jobs import jobs
+from dealsite.data.jobs.jobs import payload_from_item
+from dealsite.data.table.convert import Item
+from dealsite.data.table.errors import Conflict
+from dealsite.data.table.ids import iso, shard
+from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.writes import Put, Update, Write, missing, present
+
+ON_CARD = ("id", "account", "order", "number", "of", "amount", "due_at", "status")  # what lists show
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened to a payment; `by` is a user name, `runner`, or empty."""
+
+    status: str
+    at: datetime
+    by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refund:
+    """That a payment is to be refunded, or was: why, and who said so."""
+
+    reason: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMark:
+    """Which load wrote a payment: its id, the segment, and where in the segment the payment stood."""
+
+    id: str
+    segment: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """One payment; amounts with cents, aware UTC times.
+
+    `next_at` is the time that counts for the status: when it is to be charged (SCHEDULED), tried again (FAILED) or
+    taken from a runner that is gone (PENDING); when it was processed, cancelled or refunded. `series_at` is when the
+    charge that is under way, or was last, was first tried; `tries` is the number of declines.
+    """
+
+    id: str
+    account: str
+    amount: Decimal
+    due_at: datetime
+    next_at: datetime
+    order: str = ""
+    number: int = 1
+    of: int = 1
+    status: str = SCHEDULED
+    method: str = ""
+    tries: int = 0
+    final: bool = False
+    claimed_by: str = ""
+    series_at: datetime | None = None
+    transaction_id: str = ""
+    processed_at: datetime | None = None
+    reason: str = ""
+    refund: Refund | None = None
+    data: bytes = b""
+    load: LoadMark | None = None
+    timeline: tuple[Step, ...] = ()
+    closed: bool = False
+    version: int = 1
+
+    @property
+    def key(self) -> keys.Key:
+        place = keys.past_payment if self.closed else keys.payment
+        return place(self.account, self.due_at, self.id)
+
+    @property
+    def ref(self) -> dict[str, str]:
+        """What an order keeps of its payment."""
+        return {"id": self.id, "due_at": iso(self.due_at)}
+
+    @property
+    def at(self) -> datetime | None:
+        """When the last thing happened that decided its status."""
+        return self.timeline[-1].at if self.timeline else None
+
+    def after(self, step: Step, **changes: Any) -> Payment:
+        """Return it as it is after a step, one version on."""
+        timeline = (*self.timeline, step)
+        if len(timeline) > TIMELINE_STEPS:
+            timeline = (timeline[0], *timeline[-(TIMELINE_STEPS - 1) :])
+        return replace(self, status=step.status, timeline=timeline, version=self.version + 1, **changes)
+
+
+def payment_item(payment: Payment) -> Item:
+    """Return a payment as it is stored, with its key and index rows; what is empty is left out."""
+    pk, sk = payment.key
+    stored = _store(payment)
+    card = {name: stored[name] for name in (*ON_CARD, "transaction_id", "reason") if name in stored}
+    if payment.timeline:
+        card["at"] = stored["timeline"][-1]["at"]
+    return {"PK": pk, "SK": sk, **PAYMENT.item(stored | {"card": card})}
+
+
+payment_from_item, _store = reader(PAYMENT.shape, Payment), writer(PAYMENT.shape, Payment)
+
+
+PAYMENT_TOTALS = "payment_totals"  # the kind of job
+Place = tuple[date, int]  # a day and a shard
+Deltas = dict[Place, dict[str, Decimal]]
+
+
+class AlreadyApplied(Conflict):
+    """The counters have what this job says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A number of payments and what they come to."""
+
+    count: int = 0
+    amount: Decimal = Decimal("0.00")
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.count + other.count, self.amount + other.amount)
+
+
+Totals = dict[str, Sum]  # by state, each of STATES
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsPayload:
+    """What is to be added to the counters, by day and shard."""
+
+    deltas: Mapping[str, Mapping[str, Decimal]]
+
+
+def place_of(payment: Payment) -> Place:
+    """Return the day and shard in whose totals a payment counts."""
+    return payment.due_at.astimezone(UTC).date(), shard(payment.id, keys.PAYMENT_SHARDS)
+
+
+def state_of(payment: Payment) -> str:
+    """Return the state of STATES in which a payment counts."""
+    if payment.status in (SCHEDULED, PENDING, FAILED):
+        return "failed" if payment.tries else "open"
+    return {PROCESSED: "processed", CANCELLED: "cancelled", REFUNDED: "refunded"}[payment.status]
+
+
+def total_changes(before: Payment | None, after: Payment | None) -> Deltas:
+    """Return what it does to the totals that a payment becomes another; None: it was not there."""
+    whole: Deltas = {}
+    for payment, sign in ((before, -1), (after, 1)):
+        if payment is not None:
+            state = state_of(payment)
+            moved = {state: Decimal(sign), f"{state}_amount": sign * payment.amount}
+            whole = combine([whole, {place_of(payment): moved}])
+    return whole
+
+
+def added(payments: Iterable[Payment]) -> Deltas:
+    """Return what new payments add."""
+    return combine(total_changes(None, payment) for payment in payments)
+
+
+def combine(parts: Iterable[Mapping[Place, Mapping[str, Decimal]]]) -> Deltas:
+    """Return several changes as one."""
+    whole: Deltas = {}
+    for part in parts:
+        for place, moved in part.items():
+            counters = whole.setdefault(place, {})
+            for name, value in moved.items():
+                counters[name] = counters.get(name, Decimal(0)) + value
+    kept = {place: {name: n for name, n in counters.items() if n} for place, counters in whole.items()}
+    return {place: counters for place, counters in kept.items() if counters}
+
+
+def opposite(deltas: Deltas) -> Deltas:
+    """Return what takes a change back."""
+    return {place: {name: -value for name, value in moved.items()} for place, moved in deltas.items()}
+
+
+def total_writes(deltas: Mapping[Place, Mapping[str, Decimal]]) -> list[Write]:
+    """Return the writes that change the counters: one for each day and shard."""
+    return [
+        Update(
+            key=keys.payment_totals(*place),
+            set={"type": "PaymentTotals", "day": place[0].isoformat(), "shard": place[1]},
+            add=dict(moved),
+        )
+        for place, moved in sorted(deltas.items())
+    ]
+
+
+def totals_job(deltas: Deltas, *, now: datetime, job_id: str) -> Put:
+    """Return the write of a job that changes the counters, for a transaction without room for them."""
+    return jobs.job_write(PAYMENT_TOTALS, TotalsPayload(deltas_map(deltas)), job_id=job_id, due=now)
+
+
+def deltas_map(deltas: Deltas) -> dict[str, dict[str, Decimal]]:
+    """Return changes as they are stored."""
+    return {f"{day.isoformat()}#{number}": moved for (day, number), moved in deltas.items()}
+
+
+def deltas_from(stored: Mapping[str, Mapping[str, Decimal]]) -> Deltas:
+    """Return changes from how they are stored."""
+    found: Deltas = {}
+    for place, moved in stored.items():
+        day, _, number = place.partition("#")
+        found[date.fromisoformat(day), int(number)] = {name: Decimal(value) for name, value in moved.items()}
+    return found
+
+
+@access_pattern("count what a checkout did", "1 transaction")
+def apply_totals(job: jobs.Job, now: datetime) -> None:
+    """Carry out a job of this kind, once and for all."""
+    payload = payload_from_item(TotalsPayload, job.payload)
+    mark = Update(
+        key=keys.job(job.id),
+        set={"applied": True},
+        when=(present("kind"), missing("applied")),
+        otherwise=AlreadyApplied(),
+    )
+    with suppress(AlreadyApplied):
+        table.transact([mark, *total_writes(deltas_from(payload.deltas))])
+
+
+@access_pattern("the totals of days", "1 batch get")
+def totals_of_days(first: date, last: date) -> dict[date, Totals]:
+    """Return the totals of each day of a span, both ends included."""
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    items = table.batch_get(
+        keys.payment_totals(day, number) for day in days for number in range(keys.PAYMENT_SHARDS)
+    )
+    found = {day: dict.fromkeys(STATES, Sum()) for day in days}
+    for item in items.values():
+        of_day = found[date.fromisoformat(item["day"])]
+        for state in STATES:
+            amount = Decimal(item.get(f"{state}_amount", 0)).quantize(CENT)
+            of_day[state] += Sum(int(item.get(state, 0)), amount)
+    return found
+
+
+def whole_totals(days: Mapping[date, Totals]) -> Totals:
+    """Return the totals of several days as one."""
+    return {state: sum((of_day[state] for of_day in days.values()), Sum()) for state in STATES}

@@ -1,0 +1,286 @@
+"""Checkout: one page with address, way to pay and what is bought; then the page that says it is done.
+
+The form holds the id of the order that it will make, signed for its user together with the card that they were
+shown: sent twice, it makes one order, and nobody can make one under another's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from django import forms
+from django.core import signing
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dealsite.accounts import limits
+from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.requests import UserRequest
+from dealsite.data.commerce import carts, order_record, orders, payments
+from dealsite.data.commerce.carts import CartChanged, CartView
+from dealsite.data.commerce.order_changes import CARD_GONE, CHANGED, Purchase, place
+from dealsite.data.commerce.order_record import ADDRESS_FIELDS, MISSING, Address
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, CANCELLED, PLANS, PROCESSED, SCHEDULED
+from dealsite.data.table.errors import Invalid, NotFound
+from dealsite.data.table.ids import is_new, new_ulid
+from dealsite.data.table.parallel import together
+from dealsite.templatetags.design import money
+from dealsite.text.spreadsheets import number_in
+from dealsite.text.stored_words import Text
+from dealsite.web.pages import page
+from shopping.cart import cart_page
+from shopping.my.orders import steps
+from shopping.my.payments import to_gateway
+
+SALT = "shopping.checkout"
+OLD = gettext_lazy(
+    "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
+)
+OTHER_SUM = gettext_lazy("Your order said %(shown)s, now it comes to %(now)s.")
+
+
+def _line(label: Text, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=ADDRESS_CHARACTERS,
+        error_messages={"required": MISSING.get(name, "")},
+        widget=forms.TextInput(attrs={"autocomplete": f"shipping {autocomplete}"}),
+        **kwargs,
+    )
+
+
+class CheckoutForm(forms.Form):
+    """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
+
+    name = _line(gettext_lazy("Name"), "name", "name")
+    street = _line(gettext_lazy("Street and house number"), "street", "address-line1")
+    extra = _line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
+    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code", required=False)
+    city = _line(gettext_lazy("Town"), "city", "address-level2")
+    country = _line(gettext_lazy("Country"), "country", "country-name")
+    plan = forms.TypedChoiceField(
+        label=gettext_lazy("How you pay"),
+        coerce=int,
+        choices=[(plan, str(plan)) for plan in PLANS],
+        widget=forms.RadioSelect,
+    )
+    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
+
+    @property
+    def address_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ADDRESS_FIELDS]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a checkout form holds signed: the id of its order, for whom, and the card's token."""
+
+    order_id: str
+    username: str
+    method: str = ""
+
+    def signed(self) -> str:
+        return signing.dumps([self.order_id, self.username, self.method], salt=SALT)
+
+    @classmethod
+    def of(cls, request: UserRequest) -> Ticket:
+        """Return what a form of this user holds; Invalid for what this site did not make for them."""
+        try:
+            ticket = cls(*signing.loads(request.POST.get("order", ""), salt=SALT))
+        except (signing.BadSignature, TypeError, ValueError):
+            raise Invalid(_("This form is damaged. Load the page again.")) from None
+        if ticket.username != request.user.username:
+            raise Invalid(_("This form was made for another account. Load the page again."))
+        return ticket
+
+    def is_old(self, now: datetime) -> bool:
+        return not is_new(self.order_id, now)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """A way to pay: in how many instalments, when what is due."""
+
+    number: int
+    instalments: list[tuple[datetime, Decimal]]
+
+    @classmethod
+    def of(cls, total: Decimal, number: int, first: datetime) -> PlanChoice:
+        return cls(number, payments.instalments(total, number, first=first))
+
+    @property
+    def first(self) -> Decimal:
+        return self.instalments[0][1]
+
+    @property
+    def words(self) -> str:
+        """What is due today and what after it: €35.80 today, then 2 × €35.79."""
+        later = [
+            _("then %(amounts)s") % {"amounts": amounts}
+            for amounts in _counted(amount for _at, amount in self.instalments[1:])
+        ]
+        return ", ".join([_("%(amount)s today") % {"amount": money(self.first)}, *later])
+
+
+def _counted(amounts: Iterable[Decimal]) -> list[str]:
+    """Return amounts in words, like ones as one: 2 × €35.79."""
+    return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
+
+
+@page("1 query + 1 batch get + 1 get")
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def checkout(request: UserRequest) -> HttpResponse:
+    """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transaction."""
+    now = timezone.now()
+    if request.method != "POST":
+        return _page(request, now)
+    ticket, form = Ticket.of(request), CheckoutForm(request.POST)
+    if request.POST.get("do") in ("card", "cart", "keep"):
+        return _away(request)
+    if ticket.is_old(now):
+        return _placed_or_old(request, ticket, form, now)
+    if not form.is_valid():
+        return _page(request, now, form, 422)
+    data = form.cleaned_data
+    if data["total"] and not ticket.method:
+        form.add_error(None, CARD_GONE)
+        return _page(request, now, form, 422)
+    limits.count_use(request, "order", now=now)
+    try:
+        order = place(_purchase(request, ticket, data), now=now)
+    except CartChanged as error:
+        return _nothing_ordered(request, form, str(error))
+    except Invalid as error:
+        for name, reason in error.fields.items():
+            form.add_error(name if name in form.fields else None, reason)
+        if not error.fields:
+            raise
+        return _page(request, now, form, 422)
+    return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
+
+
+@page("2 gets + 1 query + 1 batch get")
+@signed_in
+@require_safe
+def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
+    """Say that an order is placed and what was charged, as the table has it; a cancelled one shows its own page."""
+    username = request.user.username
+    found = orders.get(username, order_id)
+    (order, lines, incomplete), paid, buyer = together(
+        partial(orders.found_lines, found),
+        lambda: payments.of_order(username, found.payments) if found.payments else [],
+        partial(order_record.buyer, username),
+    )
+    if order.status == CANCELLED:
+        return HttpResponseRedirect(reverse("order", args=[order.id]))
+    first = paid[0] if paid else None
+    to_come = [payment for payment in paid[1:] if payment.status == SCHEDULED]
+    context = {
+        "order": order,
+        "lines": lines,
+        "incomplete": incomplete,
+        "plan": PlanChoice.of(order.total, order.card.plan, order.placed_at),
+        "first": first,
+        "steps": steps(order, paid),
+        "charged": sum(payment.amount for payment in paid if payment.status == PROCESSED),
+        "card": buyer.card if first and buyer.card and buyer.card.token == first.method else None,
+        "to_come": ", ".join(_counted(payment.amount for payment in to_come)),
+        "last_due": to_come[-1].due_at if to_come else None,
+    }
+    return render(request, "shopping/checkout/checkout_done.html", context)
+
+
+def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Purchase:
+    user = request.user
+    return Purchase(
+        order_id=ticket.order_id,
+        username=user.username,
+        name=user.name,
+        email=user.email or user.account.pending_email,
+        version=data["version"],
+        total=data["total"],
+        address=Address(**{name: data[name] for name in ADDRESS_FIELDS}),
+        plan=data["plan"],
+        method=ticket.method if data["total"] else "",
+    )
+
+
+def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now: datetime) -> HttpResponse:
+    """Lead to the order that a form made long ago, or ask to look again where it made none."""
+    try:
+        order = orders.get(ticket.username, ticket.order_id)
+    except NotFound:
+        form.add_error(None, OLD)
+        return _page(request, now, form, 409)
+    return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
+
+
+def _away(request: UserRequest) -> HttpResponse:
+    """Keep what was typed, and go to where a card is entered, or to the cart, or nowhere. 1 update."""
+    _keep_typed(request)
+    if request.POST["do"] == "keep":
+        return HttpResponse(status=204)
+    if request.POST["do"] == "cart":
+        return HttpResponseRedirect(reverse("cart"))
+    return to_gateway(request, back=reverse("checkout"))
+
+
+def _nothing_ordered(request: UserRequest, form: CheckoutForm, why: str) -> HttpResponse:
+    """Answer 409 with the cart as it is: why nothing was ordered, the sum that the form said, and the one of now."""
+    _keep_typed(request)
+    return cart_page(request, 409, nothing_ordered=why, shown_total=form.cleaned_data.get("total"))
+
+
+def _keep_typed(request: UserRequest) -> None:
+    typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
+    plan = number_in(request.POST.get("plan", ""), most=2)
+    order_record.keep_typed(request.user.username, typed, plan if plan in PLANS else 1)
+
+
+def _page(
+    request: UserRequest, now: datetime, form: CheckoutForm | None = None, status: int = 200
+) -> HttpResponse:
+    """Show the page as the cart is now; the cart's own where it is empty or has changed.
+
+    A form that said another sum is told both.
+    """
+    username = request.user.username
+    owner = carts.user_cart(username)
+    head, lines = carts.read_active(owner, now=now)
+    look = carts.view(carts.Cart(owner, head, lines, []), now=now)
+    if not look.can_order:
+        return (
+            _nothing_ordered(request, form, str(CHANGED)) if form else HttpResponseRedirect(reverse("cart"))
+        )
+    if form and (total := form.cleaned_data.get("total", look.total)) != look.total:
+        form.add_error(None, OTHER_SUM % {"shown": money(total), "now": money(look.total)})
+    buyer = order_record.buyer(username)
+    ticket = Ticket(new_ulid(now), username, buyer.card.token if buyer.card else "")
+    context = {
+        "form": form or CheckoutForm(initial=asdict(buyer.address)),
+        "shown": {"version": head.version, "total": look.total},
+        "ticket": ticket.signed(),
+        "look": look,
+        "plans": [PlanChoice.of(look.total, number, now) for number in payments.plans_for(look.total)],
+        "chosen": _chosen(form.data.get("plan", "") if form else str(buyer.plan), look),
+        "card": buyer.card,
+        "needs_card": bool(look.total) and buyer.card is None,
+    }
+    return render(request, "shopping/checkout/checkout.html", context, status=status)
+
+
+def _chosen(text: str, look: CartView) -> int:
+    """Return the plan that was chosen, at once if it cannot be."""
+    return next((plan for plan in payments.plans_for(look.total) if str(plan) == text), 1)
