@@ -1,12 +1,8 @@
-"""A featured list while an editor works on it: it lives in the form alone until it is saved.
+"""The page on which a featured list is worked on: where to add from, its deals, how it will look, and its plans.
 
-Each button sends the whole list: `deal` (the ids in order), `title` (beside each, so that the list can
-be shown even when the table does not answer), `position` (the numbers as typed), `replaced` (the deal in whose
-place the next one goes) and `do`, what to do.
-
-The page on which a featured list is worked on: where to add from, its deals, how it will look, and its plans.
-
-Where an editor picks deals from to feature them: what search finds, as they type, choose and sort.
+The list lives in the form alone until it is saved. Each button sends the whole of it: `deal` (the ids in order),
+`title` (beside each, so that the list can be shown even when the table does not answer), `position` (the numbers as
+typed), `replaced` (the deal in whose place the next one goes) and `do`, what to do.
 """
 
 from collections import Counter

@@ -1,7 +1,4 @@
-"""The forms of an import: a file or pasted rows, and what the columns of it are.
-
-Uploading rows: a file is inspected, stored, noted as an import and checked. Pasted rows become a file.
-"""
+"""The forms of an import: a file or pasted rows, which are inspected and stored, and what the columns of it are."""
 
 from __future__ import annotations
 

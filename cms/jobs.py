@@ -1,7 +1,4 @@
-"""The page of jobs: how far each has come, and pausing, resuming, cancelling and retrying them.
-
-Exports: a list of the CMS as CSV, at once where it is short, by a job where it is long.
-"""
+"""The page of jobs, to see, pause, resume, cancel and retry them; and lists as CSV, by a job where they are long."""
 
 import io
 import re
@@ -38,7 +35,7 @@ from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
-from dealsite.data.editing.trash import EMPTY_TRASH
+from dealsite.data.editing.trash_record import EMPTY_TRASH
 from dealsite.data.entities.work import FORMER_EXPORTS, SEND_MESSAGE
 from dealsite.data.jobs import exports, jobs, processes, queue
 from dealsite.data.jobs.command_runs import BACKUP, CHECK_TABLE, CLOSE_DAY, RETENTION

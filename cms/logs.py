@@ -1,9 +1,4 @@
-"""What the pages of the audit log and the security log have in common: a filter, the days beside one, older entries.
-
-The audit log: what was done, by whom and to what.
-
-The security log: sign-ins, failures, refusals and what else happened at the site's doors.
-"""
+"""The audit log and the security log: what was done, by whom, to what, and what happened at the site's doors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,9 +1,4 @@
-"""Operations: how the machines, jobs, nightly commands and pages of the site are doing, and what to do, for admins.
-
-The site's switch: admins open the site, make it read-only, or close it for maintenance.
-
-Pages such as the terms: admins see which are still samples, and write their texts in each language.
-"""
+"""Operations, for admins: how the site is doing, its switch, and the texts of pages such as the terms."""
 
 from functools import partial
 from hashlib import sha256

@@ -1,7 +1,4 @@
-"""The CMS's first page, by role: what needs somebody, each thing a click from being done, and how the site is doing.
-
-How somebody likes to work in the CMS, and its help.
-"""
+"""The CMS's first page, by role: what needs somebody, each thing a click from being done; and how they like to work."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""Payments of all accounts: by state and day with what they come to, overdue ones, those of an account, finding one.
-
-One payment: what happened to it; and trying it again, cancelling it, refunding it.
-"""
+"""Payments of all accounts: by state and day, overdue ones, those of an account; one, to retry, cancel or refund."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""How the site is doing: its machines with their processes, what waits, and what ran by itself.
-
-What is not as it should be on the site, and what to do about it, most urgent first.
-"""
+"""How the site is doing: its machines, what waits, what ran by itself; and what is wrong, most urgent first."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

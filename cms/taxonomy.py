@@ -1,9 +1,4 @@
-"""Brands as editors name them in a form: found by name, or created on the spot.
-
-Pages of brands and categories: list them, create a brand, change texts and picture.
-
-Merging a brand into another: choose it, see what will move, and undo it for a day.
-"""
+"""Brands and categories: their lists, texts and pictures; brands named in a form, new ones, and merging two."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

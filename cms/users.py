@@ -1,7 +1,4 @@
-"""Users and their roles: for admins.
-
-The limits of the site: how far they are used just now, and who was stopped by one lately.
-"""
+"""Users and their roles, and the limits of the site: how far they are used just now, and whom one stopped lately."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode

@@ -1,11 +1,7 @@
-"""What must not be so where strangers can reach the site: `manage.py check --deploy` refuses it.
+"""What `manage.py check` says; with --deploy also what must not be so where strangers can reach the site.
 
 Each finding has an id in words, by which DEALSITE_ACCEPTED_RISKS takes it out. The launcher asks for them, too,
 before it starts a site with https.
-
-What `manage.py check` says of accounts: a public site without mail or second factor, or keys that are gone.
-
-What `manage.py check` says about the engine.
 """
 
 import os
@@ -14,15 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core import checks
-from django.core.checks import (
-    CheckMessage,
-    Error,
-    Tags,
-    Warning as Caution,
-    Warning as CheckWarning,
-    register,
-)
+from django.core.checks import CheckMessage, Error, Tags, Warning as CheckWarning, register
 
 from dealsite.accounts import second_factor
 from dealsite.data.table.errors import DataError
@@ -32,6 +20,7 @@ from dealsite.variables import unknown
 
 DEMO_LOADED = "demo-loaded"  # this file of the data folder: the demo is in its table
 KEY_CHARACTERS, KEY_DISTINCT = 32, 10
+USERS = 10_000  # that are looked at, so that a large site starts without waiting for it
 OTHERS_RIGHTS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -191,9 +180,6 @@ def _cookies_are_safe() -> bool:
     )
 
 
-USERS = 10_000  # that are looked at, so that a large site starts without waiting for it
-
-
 @register(Tags.security, deploy=True)
 def mail_is_sent(**kwargs: Any) -> list[CheckMessage]:
     """Refuse a public site without a mail server: nobody there can confirm an address or get a new password."""
@@ -209,7 +195,7 @@ def two_factor_is_required(**kwargs: Any) -> list[CheckMessage]:
         return []
     said = "Users with a role need no second factor: who has an editor's or admin's password has the CMS."
     hint = "Remove DEALSITE_REQUIRE_TWO_FACTOR=no."
-    return [Caution(said, hint=hint, id="dealsite.two_factor")]
+    return [CheckWarning(said, hint=hint, id="dealsite.two_factor")]
 
 
 @register(Tags.security, deploy=True)
@@ -223,7 +209,7 @@ def secrets_open(**kwargs: Any) -> list[CheckMessage]:
         return []
     said = f"Secrets of authenticator apps that open under no key of the site: {number:,}. Their codes fail."
     hint = "Put the missing key into secret_key_fallbacks, or reset their second factors: docs/operations.md."
-    return [Caution(said, hint=hint, id="dealsite.second_factor_keys")]
+    return [CheckWarning(said, hint=hint, id="dealsite.second_factor_keys")]
 
 
 def exposed(url: str, reason: str) -> str:
@@ -235,11 +221,11 @@ def exposed(url: str, reason: str) -> str:
     )
 
 
-@checks.register()
-def engine_is_alone(**_: Any) -> list[checks.CheckMessage]:
+@register()
+def engine_is_alone(**kwargs: Any) -> list[CheckMessage]:
     """A warning if the engine of the data folder listens at an address."""
     url = settings.DYNAMODB_ENDPOINT_URL
     if not settings.DEALSITE_EMBEDDED or url == NOWHERE or not url.startswith("http"):
         return []
     reason = why_not_isolated() or "at its last start the system did not allow one"
-    return [checks.Warning(exposed(url, reason), id="dealsite.engine.W001")]
+    return [CheckWarning(exposed(url, reason), id="dealsite.engine.W001")]

@@ -1,10 +1,7 @@
-"""What setup_site finds: something that is as it should be, or what is missing and what to do about it.
+"""What setup_site makes and tries: the table, the buckets, mail, the proxy in front, the clock and the disk.
 
-Whether the buckets work: a small object is put, read and deleted. Everybody sees pictures, nobody the rest.
-
-The table of a site: made with all that every site has in it, or compared with what it should be.
-
-Whether what a site stands on works: mail, the proxy in front, the clock and the disk are tried, not believed.
+A finding says that something is as it should be, or what is missing and what to do about it. Nothing is believed that
+can be tried: a small object is put into each bucket, read and deleted; everybody sees pictures, nobody the rest.
 """
 
 import json
@@ -31,7 +28,6 @@ from dealsite.data.table.errors import DataError, Misconfigured
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.schema import Throughput, drift
 from dealsite.home import COMMAND
-from dealsite.lake.store import store_of_site
 from dealsite.web import readiness
 
 
@@ -115,6 +111,8 @@ def _can_be_seen(address: str) -> bool:
 
 
 def _lake(name: str) -> Finding:
+    from dealsite.lake.store import store_of_site  # and pyarrow, for which the launcher has no use
+
     store, lake = store_of_site(), settings.DEALSITE_LAKE
     try:
         store.put(name, CONTENT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -27,19 +26,9 @@ def room_of(function: Function) -> str:
     return function.__module__.split(".")[2]
 
 
-def is_face(module: ModuleType) -> bool:
-    """Whether a module is the face of a noun: it says so, or it is the plural of a package beside it."""
-    return hasattr(module, "__all__") or hasattr(
-        sys.modules.get(module.__name__.removesuffix("s")), "__path__"
-    )
-
-
 def name_of(function: Function) -> str:
-    """The name under which callers know a function: by the face of its noun, or else by its own module."""
-    name = function.__name__
-    faces = [one for one in MODULES if is_face(one) and getattr(one, name, None) is function]
-    home = faces[0] if faces else sys.modules[function.__module__]
-    return f"{home.__name__.rpartition('.')[2]}.{name}"
+    """The name under which callers know a function."""
+    return f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
 
 def _place(function: Function) -> tuple[int, str, str, int]:

@@ -1,11 +1,4 @@
-"""The page of one deal, scheduled or live: edit it, or keep its changes unpublished.
-
-Who has a deal: in the cart, saved for later, bought, cancelled; newest first, or on a day.
-
-Pending edits of a live deal: open, save, discard, restore.
-
-Who else has a form open: its page says so every 20 seconds, and hears of the others and of a newer version.
-"""
+"""The page of one deal, scheduled or live: its form, its pending edits, who else has it open, and who has bought it."""
 
 import zlib
 from collections.abc import Iterable, Iterator

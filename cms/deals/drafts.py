@@ -1,4 +1,4 @@
-"""Pages of drafts: begin, also with the content of another, save, publish now or at a time.
+"""Pages of drafts: begin, also with the content of another, save, also by itself, publish now or at a time.
 
 Nothing is published twice, however often a form is sent. A draft's id is made when its form is first
 shown and stands in the form's address; publishing always goes through the stored draft, in one
@@ -7,10 +7,8 @@ deal it became. So of a double click, two editors, or a try whose answer was los
 others find the note and are led to the deal. The deal's own id is made from the publication time
 only then, so a form left open for hours does not date its deal back.
 
-Autosave, a moment after each change of a form: never publishes, never overwrites another's work.
-
-What a page saved without having heard so (its answer was lost) is known by a token, so that it is no conflict
-with itself. Whoever does not want it turns it off, for all their pages.
+Autosave never publishes and never overwrites another's work. What a page saved without having heard so (its answer was
+lost) is known by a token, so that it is no conflict with itself. Whoever does not want it turns it off, for all pages.
 """
 
 from dataclasses import replace

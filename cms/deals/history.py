@@ -1,7 +1,4 @@
-"""The history of a deal or draft: its versions, two of them side by side, and making one its content again.
-
-The trash: delete deals and drafts, list them, restore them, delete them for good.
-"""
+"""The history of a deal or draft: its versions, two of them side by side, restoring one; and the trash."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -27,8 +24,8 @@ from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import became
-from dealsite.data.editing import audit, trash, versions
-from dealsite.data.editing.trash import TrashEntry
+from dealsite.data.editing import audit, trash, trash_record, versions
+from dealsite.data.editing.trash_record import TrashEntry
 from dealsite.data.editing.verbs.publish import not_featured_again
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, NotFound
@@ -173,7 +170,7 @@ def _target(kind: str, entry_id: str) -> HistoryTarget:
 
 
 def _of_deleted(kind: str, entry_id: str) -> HistoryTarget:
-    deleted = trash.find(kind, entry_id)
+    deleted = trash_record.find(kind, entry_id)
     if deleted is None:
         return HistoryTarget(kind, entry_id, history_id=entry_id)
     kept = dict(deleted.kept or {})
@@ -259,7 +256,7 @@ def trash_list(request: EditorRequest) -> HttpResponse:
     page = trash.newest(after=request.GET.get("after"))
     context = {
         "rows": [_trash_row(thing, now) for thing in page.things],
-        "days": trash.KEPT_FOR.days,
+        "days": trash_record.KEPT_FOR.days,
         "before": "?" if request.GET.get("after") else "",
         "after": query({"after": page.after}) if page.after else "",
     }
@@ -290,7 +287,7 @@ def restore(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
 @require_POST
 def purge(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Delete for good what lies in the trash."""
-    thing = trash.get(kind, entry_id)
+    thing = trash_record.get(kind, entry_id)
     trash.purge(kind, entry_id, by=request.user.username, now=timezone.now())
     title = thing.card.title or _("Without a title")
     messages.success(request, _("“%(title)s” is deleted for good.") % {"title": title})

@@ -1,10 +1,6 @@
-"""Reads the page that the link of a deal's form leads to, and fills in the fields that are empty. Saves nothing.
+"""What a deal's form shows while an editor types: what its link says, what is there already, and the preview.
 
-What a draft may be already: deals and drafts with its link, or of its brand with nearly its title.
-
-They are shown while an editor types, and once more before it is published.
-
-A deal as shoppers will see it, made from what stands in its form, of which nothing is saved.
+Nothing is saved by any of it. What is there already is shown once more before a draft is published.
 """
 
 import threading

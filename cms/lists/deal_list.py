@@ -1,7 +1,4 @@
-"""The list of deals and drafts, by state, brand, category and words; and finding one by its id or link.
-
-The deal before or after one in the list that it was opened from, found only when somebody goes there.
-"""
+"""The list of deals and drafts, by state, brand, category and words; finding one, and the one before or after it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""What the address of the list of deals says: filters, columns and page.
-
-Saved views: lists of the CMS kept under a name, opened and deleted by whoever saved them.
-"""
+"""What the address of the list of deals says: filters, columns and page; and addresses saved under a name."""
 
 from collections.abc import Mapping
 

@@ -4,10 +4,8 @@ What somebody else saved in between stays in the fields that this editor left as
 one, nothing is written: the form comes back with theirs beside mine and a choice between them, and with what only
 they changed taken over, at the newer version; saving again then stands on top of it.
 
-A three-way merge of what two people typed into the same fields: base, mine and theirs.
-
-The base is what the form showed when it was opened. It is kept as fingerprints: they tell which fields were left as
-they were, and fit into the form.
+The base of that merge of three, what the form showed when it was opened, is kept as fingerprints: they tell which
+fields were left as they were, and fit into the form.
 """
 
 import json

@@ -1,9 +1,7 @@
-"""Form fields that say clearly what they want: prices, links, and times in the editor's zone.
+"""Form fields that say clearly what they want: prices, links, times in the editor's zone, and pictures.
 
-A form that takes a picture and keeps it: what was uploaded once is never asked for again.
-
-The file is stored as soon as it arrives; its name then travels, signed, in a hidden field, through
-every error, conflict and try, until the form is saved. A name that this site did not sign is refused.
+A picture is stored as soon as it arrives; its name then travels, signed, in a hidden field, through every error,
+conflict and try, until the form is saved. A name that this site did not sign is refused.
 """
 
 import dataclasses

@@ -1,7 +1,4 @@
-"""What views of the CMS have in common: the request that they get, and how most of those for editors are declared.
-
-A way back from what was just done: a button in the note that says so, instead of a question before.
-"""
+"""What views of the CMS have in common: their request, how they are declared, and *Undo* in a note."""
 
 import json
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""What pages of the CMS need: its menu and shortcuts, the export of a list, the way back from a change.
-
-The words of the page of operations: for parts, jobs and projections.
-"""
+"""What pages of the CMS need: its menu and shortcuts, the export of a list, the way back, the words of operations."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,4 @@
-"""The account's pages: profile, password, sessions, all that is stored about the user, and its end.
-
-Two-factor sign-in in the account: its app, recovery codes and passkeys.
-"""
+"""The account's pages: profile, password, two-factor sign-in, sessions, all that is stored of its user, its end."""
 
 import re
 from collections.abc import Callable

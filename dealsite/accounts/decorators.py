@@ -1,4 +1,4 @@
-"""What a view asks of its visitor: @signed_in, @role("editor"), or @fresh. An admin has every role.
+"""Who makes a request, and what a view asks of them: @signed_in, @role("editor"), or @fresh. An admin has every role.
 
 @fresh: before what is dangerous, the password has to have been given within the last 15 minutes, and a code where they
 have a second factor, or else a passkey. A session left open on a desk, or stolen, does no lasting harm.
@@ -6,8 +6,6 @@ have a second factor, or else a passkey. A session left open on a desk, or stole
 Who is asked in the middle of something goes on with it: the page that asks carries every field of the form that was
 sent, and leads to the same address. Its own fields start with `proof-`; they are taken out again before the view sees
 the form.
-
-Finds out who makes a request, when somebody asks, and keeps pages of the CMS shut that name no role.
 """
 
 from collections.abc import Callable

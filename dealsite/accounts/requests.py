@@ -1,8 +1,6 @@
-"""The requests that views get, who makes them (anybody, or a user who has signed in), from where, and where to next.
+"""The requests that views get: who makes them, from where, with which cookies, and where to next.
 
 The request classes are for the type checker: the real object is Django's own, to which the middleware adds these.
-
-The cookies of visitors: session, cart, the look of lists, and those that this site signs to know them again.
 """
 
 from __future__ import annotations

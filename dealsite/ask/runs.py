@@ -7,9 +7,7 @@ in a way that the kernel enforces.
     var/ask/<run>/   question.json   answer   progress   working (locked while it works)   ended
     var/ask/slots/   a file for each question that may be answered at the same time, in all and of each person
 
-What a question was answered: columns, rows, and the same as CSV that spreadsheets may open.
-
-The questions that come with the site: a .sql file each, in the order of their numbers.
+The questions that come with the site are a .sql file each, in the order of their numbers.
 """
 
 import contextlib

@@ -4,8 +4,6 @@ table.jsonl.gz                       the items, a line each, as DynamoDB's own e
 media/ private/                      pictures, and files that only the back office sees
 secret_key secret_key_fallbacks demo-loaded
 backup.json                          the manifest, last: what is there, how large, and its hash
-
-The folder of backups: what a new archive is called, which is the newest, and which are removed.
 """
 
 import contextlib

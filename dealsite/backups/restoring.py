@@ -1,7 +1,4 @@
-"""Restoring a backup, of whatever engine: into an empty data folder, or into a new table and its buckets.
-
-An engine beside the site's own, on a folder of its own, that this process talks to for a while.
-"""
+"""Restoring a backup, of whatever engine: into an empty data folder, or into a new table and its buckets."""
 
 import contextlib
 import fcntl

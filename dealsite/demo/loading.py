@@ -34,23 +34,18 @@ from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.demo import purchases
 from dealsite.demo.deals import (
-    ADMIN,
     BRAND_TEXTS,
     CATEGORY_TEXTS,
     DEALS,
     DRAFTS,
     DRAWING_TEXTS,
-    EDITOR,
-    EMAIL_DOMAIN,
-    PEOPLE,
-    SHOPPERS,
     DemoDeal,
     DemoDraft,
-    Person,
     all_deals,
     all_drafts,
     featured as featured_ids,
 )
+from dealsite.demo.people import ADMIN, EDITOR, EMAIL_DOMAIN, PEOPLE, SHOPPERS, Person
 from dealsite.pictures import uploads
 
 DRAWINGS = Path(__file__).parent / "pictures"

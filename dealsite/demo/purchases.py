@@ -17,7 +17,8 @@ from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED,
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
-from dealsite.demo.deals import PACKER, SHOPPERS, DemoDeal
+from dealsite.demo.deals import DemoDeal
+from dealsite.demo.people import PACKER, SHOPPERS
 
 ORDERS = 22
 PLENTY = 10  # of what is scarce, these orders take nothing

@@ -1,7 +1,4 @@
-"""Which programs can be the engine here, and the command lines that start them.
-
-Keeps a data folder to its owner: it holds password hashes, the secret key and the way to the engine.
-"""
+"""Which programs can be the engine here, the command lines that start them, and a data folder for its owner alone."""
 
 import os
 import pwd

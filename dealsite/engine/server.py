@@ -1,14 +1,9 @@
-"""Starts the engine where only this user's processes reach it, and keeps it there.
+"""Starts the engine where only this user's processes reach it, keeps it there, and starts it again when it dies.
 
 docs/decisions/0019-engine-behind-a-socket.md says how, and why.
 
-Where a program's output goes: through a pipe into a file of bounded size, which a full disk may cut short.
-
-A program that wrote into the file itself would end with the disk's space: dynoxide aborts where it cannot print.
-
-A loopback port to an engine that listens on none, for tools that know nothing else.
-
-Runs one child process and starts it again when it dies.
+Its output goes through a pipe into a file of bounded size, which a full disk may cut short: dynoxide aborts where it
+cannot print.
 """
 
 import contextlib

@@ -1,10 +1,7 @@
 """The site as uvicorn runs it: a request takes a thread once all of it has come, and no longer than its page takes.
 
-What Django answers, taken in whole in the thread that makes a page, or piece by piece where it is long.
-
-Reads what a client sends into a file, before a thread is taken for it.
-
-What WSGI calls a request (PEP 3333), made of uvicorn's.
+What a client sends goes into a file first. What Django answers is taken in whole in the thread that makes the page, or
+piece by piece where it is long.
 """
 
 import asyncio

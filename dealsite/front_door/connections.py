@@ -1,11 +1,7 @@
-"""The connections of a web process: each is closed when its client is silent, or slow, for too long.
+"""The connections of a web process, and its threads: how many, and how long anything waits for one.
 
 uvicorn parses and answers; what it leaves open is bounded here. A connection waits for a request's headers, reads its
 body, runs while a page is made, and sends the answer. One look at all of them, twice a second, finds who is late.
-
-How long a web process waits for a client, and how much it takes from one.
-
-Threads that run what blocks, with a bound on how long anything waits for one.
 """
 
 from __future__ import annotations
@@ -41,7 +37,6 @@ BYTES_A_SECOND = 2_048
 # Who waits longer for a thread gets 503. A request's deadline for data calls counts the waiting.
 QUEUE_SECONDS = 1.0
 QUEUED = 200
-BACKLOG = 512  # connections that the kernel holds while no process takes them
 
 
 @dataclass(frozen=True)

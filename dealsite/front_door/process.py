@@ -1,6 +1,6 @@
 """One web process: serves the site at a socket that the launcher opened and listens at.
 
-What the first visitor would otherwise wait for, done before a web process takes connections.
+What the first visitor would otherwise wait for is done before it takes connections.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from dealsite.front_door.application import ID_PLACE, Application, FrontDoor, answer_of
-from dealsite.front_door.connections import BACKLOG, Connections, Limits, limits_from_settings
+from dealsite.front_door.connections import Connections, Limits, limits_from_settings
 from dealsite.processes import heartbeat
-from dealsite.processes.launcher import tell_that_it_serves
+from dealsite.processes.launcher import BACKLOG, tell_that_it_serves
 from dealsite.web import builds, counting, log_lines, readiness
 from dealsite.wsgi import application
 

@@ -1,8 +1,7 @@
 """Reading CSV files that may be damaged, of any size, in the format that `csv_format` finds out.
 
-A broken record never takes its neighbours along.
-
-Which encoding a file is in: by its mark, by its zeros, as UTF-8, or the code page that makes words of it.
+A broken record never takes its neighbours along. The encoding is told by a mark, by zeros, as UTF-8, or as the code
+page that makes words of it.
 """
 
 import codecs

@@ -1,9 +1,4 @@
-"""What a file is: its encoding and its separator are found out from its bytes, and what it is where it is no CSV.
-
-Files that are known by their headings: of Shopify, WooCommerce, Magento, PrestaShop, Google Merchant and Awin.
-
-Their columns as slugs, by field; of several that a file has, the first one listed is taken.
-"""
+"""What a file is, told by its bytes and its headings: encoding, separator, whose format, or why it is no CSV."""
 
 import csv
 import io

@@ -1,9 +1,7 @@
-"""What a row of an import must be, and the deal that it becomes.
+"""What a row of an import must be, the deal that it becomes, and which deal or draft that is there it means.
 
-Which deal or draft that is there a row means: the one with its id, else its link, else its shop's article number.
-
-Where a link stands for many, the title tells; a time of upload never does. A number means one of the same shop, or of
-the same brand where the row has no link.
+That is the one with its id, else its link, else its shop's article number. Where a link stands for many, the title
+tells; a time of upload never does. A number means one of the same shop, or of the same brand where the row has no link.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
-"""npm's packages as package-lock.json pins them, and an engine that runs: else DynamoDB Local, and Java to run it.
+"""npm's packages as package-lock.json pins them, an engine that runs, and what is built of them: CSS, icons, fonts.
 
-Builds what pages load and what is not written by hand: compiled CSS, the icon sprite, fonts, scripts.
+Where no engine of npm runs, it is DynamoDB Local, and Java to run it.
 """
 
 import base64

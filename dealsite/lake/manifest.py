@@ -1,9 +1,7 @@
-"""Which files the lake should have, so that what was deleted or damaged behind its back is noticed.
+"""The lake's paths, and which files it should have, so that what was deleted or damaged behind its back is noticed.
 
 `files.json` says so as of the last compaction: `files` with their sizes and times, and `superseded`, whose rows are all
 in other files. Without it the lake is made anew.
-
-The lake's paths.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,4 @@
-"""The lake as a projection of the stream.
-
-Making few large files of many small ones.
+"""The lake as a projection of the stream, which makes few large files of many small ones.
 
 Nothing is ever removed but what has been merged into a file that is already there, and that only by the next
 compaction, so that a query which began before goes on reading. A crash, or a second compaction at the same time, leaves

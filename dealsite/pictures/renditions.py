@@ -4,8 +4,6 @@ A picture is shown from the moment it is stored, by the files that the request m
 ones only once all of them are there. The job says so by a file of its own, empty and written last: on a disk a page
 looks whether it is there, which takes microseconds; a bucket is asked in the background, and until it has
 answered the page shows what it can be sure of (docs/decisions/0018-renditions.md).
-
-Serves stored pictures where they lie in the data folder; a bucket serves its own.
 """
 
 import io
@@ -37,7 +35,7 @@ PICTURE_FILE = re.compile(r"pictures/[0-9a-f]{2}/[0-9a-f]{32}-[0-9]{2,4}\.(webp|
 @open_while(*CLOSED)
 @require_safe
 def serve_picture(request: HttpRequest, name: str) -> FileResponse:
-    """Answer with one stored picture; only names that pictures.py makes exist here."""
+    """Answer with one stored picture; only names that uploads.py makes exist here."""
     known = PICTURE_FILE.fullmatch(name)
     if not known:
         raise Http404

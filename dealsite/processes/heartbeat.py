@@ -1,8 +1,6 @@
-"""A process's heartbeat: a thread that says in the table, four times a minute, how this process is doing.
+"""A process's heartbeat, which says in the table four times a minute how it is doing; and what it does when short.
 
-What a process does when its machine runs short: of disk and open files it waits for more, of memory it ends.
-
-One that runs for months keeps small.
+Short of disk and open files it waits for more, of memory it ends; and one that runs for months keeps small.
 """
 
 import contextlib

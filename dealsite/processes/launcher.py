@@ -1,8 +1,7 @@
-"""Runs a whole site: its engine, its table, its worker and its web server, and ends them together.
+"""Runs a whole site on a data folder of its own: its engine, its table, its worker and its web server.
 
-The parts that a launcher runs: started in order, replaced one after the other, ended together.
-
-The data folder of a site and the engine on it: made private, and used by one site at a time.
+Parts are started in order, replaced one after the other, and ended together. A data folder is used by one site at a
+time.
 """
 
 import contextlib
@@ -32,17 +31,17 @@ from dealsite.checks import DEMO_LOADED, settings_that_are_none
 from dealsite.data import table
 from dealsite.data.people import users
 from dealsite.data.table.errors import DataError
-from dealsite.demo.deals import ADMIN, SIGN_INS
+from dealsite.demo.people import ADMIN, SIGN_INS
 from dealsite.engine import database, programs, server
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Supervisor, wait_until
-from dealsite.front_door.connections import BACKLOG
 from dealsite.install import packages
 from dealsite.processes import orphans
 from dealsite.processes.orphans import write_whole
 from dealsite.web.readiness import PARTS
 
 Say = Callable[[str], None]
+BACKLOG = 512  # connections that the kernel holds while no process takes them
 
 
 class LaunchError(Exception):

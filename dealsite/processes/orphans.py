@@ -4,7 +4,7 @@ Each part is killed when its parent ends, and its group when it ends itself. Wha
 group or session of their own: of those that belong to this run, this process becomes the parent; those of an
 earlier run are known by a variable of their environment. docs/decisions/0026-process-tree.md says why.
 
-Small files that several processes of this machine use: locked as places, or written whole for others to read.
+Places and small files that several processes of this machine share are here, too: locked, or written whole.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""What the index holds of a deal or a draft: its words, what lists are filtered and sorted by, and its card.
+"""What the index holds of a deal or a draft: words, what lists are filtered and sorted by, and its card.
 
-Words as they are indexed, asked for and shown: case, accents and punctuation folded, the same way everywhere.
+Words are folded the same way where they are indexed, asked for and shown: case, accents and punctuation.
 """
 
 import re

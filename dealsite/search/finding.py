@@ -1,7 +1,4 @@
-"""Finding deals: one page of those that answer a question, what they could be narrowed to, and deals like another.
-
-What brands have now: how many live deals each, its cheapest one, and what others have. Asks nothing of the table.
-"""
+"""Finding deals: a page of those that answer a question, what narrows them, deals like one, and brands now."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,14 +1,11 @@
 """Reading the index: each process keeps it open, and looks before each search whether there is a newer commit.
 
-Whether an index's files are whole: those that its meta.json names are there, each with the checksum that it carries.
+One generation of files is in use, and a small file names which. A rebuild fills a new one beside it, and takes its
+place by replacing that file: whoever searches meanwhile sees the old one whole, then the new one whole.
 
-A segment's file never changes. At its end are a footer of JSON with the CRC32 of what stands before it, the
-footer's length and a magic number (tantivy's `footer.rs`); tantivy reads them, but not the checksum.
-
-The index's folder: one generation of files is in use, and a file names which.
-
-A rebuild fills a new generation beside it, and takes its place by replacing that one small file: whoever
-searches meanwhile sees the old one whole, then the new one whole.
+An index is whole when the files that its meta.json names are there, each with the checksum that it carries. A
+segment's file never changes. At its end are a footer of JSON with the CRC32 of what stands before it, the footer's
+length and a magic number (tantivy's `footer.rs`); tantivy reads them, but not the checksum.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Feeds a projection from the table's stream: from its checkpoint, in order for each item, at least once.
 
-What went wrong with a consumer, turn after turn, and what its next turn does about it.
+What went wrong, turn after turn, decides what its next turn does about it.
 """
 
 import shutil

@@ -1,9 +1,4 @@
-"""Panics of libraries that are written in Rust.
-
-How a projection's consumer is doing: a small file in its folder, written about once a second.
-
-Records of the stream that a projection cannot take: skipped, with their reason, in a small file of its folder.
-"""
+"""How a projection's consumer is doing, and which records it had to skip: small files in the projection's folder."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

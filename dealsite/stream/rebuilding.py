@@ -1,9 +1,8 @@
-"""Makes a projection afresh from a scan of the table, while its consumer goes on.
+"""Makes a projection afresh from a scan of the table, while its consumer goes on; and who may have one open.
 
-Who may have a projection open: one process at a time, which makes room when another asks.
-
-Three lock files in the projection's folder, freed by the system however a process ends: `open.lock` is held by
-whoever has it open, `waiting.lock` by whoever wants it next, `building.lock` while a new one is made aside.
+One process at a time has it open, and makes room when another asks. Three lock files in the projection's folder, freed
+by the system however a process ends: `open.lock` is held by whoever has it open, `waiting.lock` by whoever wants it
+next, `building.lock` while a new one is made aside.
 """
 
 import contextlib

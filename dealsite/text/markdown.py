@@ -1,9 +1,7 @@
-"""Turns the Markdown of descriptions into safe HTML and into plain text.
+"""Turns the Markdown of descriptions into safe HTML and plain text, and HTML, as files hold it, into Markdown.
 
 Raw HTML is shown as the text it is, and what the Markdown parser made passes a strict allow-list
 as well: neither alone decides what reaches a page.
-
-Turns HTML, as files hold it and documents paste it, into the Markdown of descriptions.
 """
 
 import html

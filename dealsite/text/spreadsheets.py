@@ -1,7 +1,4 @@
-"""Cells of CSV files as spreadsheets open them: none is taken for a formula, and each comes back as it was.
-
-Numbers that come as text: in a field, a button or an address, where anything may stand.
-"""
+"""Cells of CSV files as spreadsheets open them, none taken for a formula; and numbers that come as text."""
 
 import unicodedata
 

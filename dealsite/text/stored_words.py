@@ -2,8 +2,6 @@
 
 The audit log, notes of orders and payments and errors of jobs are the same for all their readers, and outlive the
 language of who caused them. What people typed there is shown as it is.
-
-Texts that may be translated only when they are shown.
 """
 
 import re

@@ -1,17 +1,13 @@
-"""What this process counts, in files that all processes of the machine share: /metrics adds them up.
+"""What processes of this machine count, in files that they share and /metrics adds up; and the log of requests.
 
 A process that counts has a name, as `web-1`: the first that no running one has. Who takes its place goes on with its
 files, so that no count is lost or grows without bound by restarts. The first process of a machine begins anew.
 Commands, tests and forked children count nothing: what they call here does nothing. What no process can count, workers
 read from the table four times a minute.
 
-Every metric of /metrics, once: its name, what it says, and by which labels.
-
-No label holds what a visitor types: they are names of this code, of the settings, or of this machine's parts.
-
-What the log and /metrics say of a request: when it is answered, and its id in every line that is due to it.
-
-Of its address the pattern stands there, since addresses hold tokens; an event gets one line, whatever text it holds.
+Every metric is declared here, once. No label holds what a visitor types: they are names of this code, of the settings,
+or of this machine's parts. Of a request's address the pattern stands in log and metrics, since addresses hold tokens;
+its id stands in every line that is due to it.
 """
 
 import contextlib

@@ -2,7 +2,7 @@
 
 The chart draws the prices that a deal has had as a line of steps, and says the same in words and as rows of a table.
 
-Who went to the shop of a deal, as far as one may know: no robots, and nobody by name.
+Who went to its shop is counted as far as one may know: no robots, and nobody by name.
 """
 
 from collections.abc import Sequence

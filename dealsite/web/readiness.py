@@ -5,7 +5,7 @@
 A check asks the table and every index, writes an item of its own, and looks at the disks, the worker and the
 projections. Its answer counts for a second; a table that does not answer in time is an answer, too.
 
-What this machine says of itself: space on its disks, the projections it feeds, parts that were started again.
+What it says of the machine is the space on its disks, the projections it feeds, and parts that were started again.
 """
 
 import hmac

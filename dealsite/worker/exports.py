@@ -1,6 +1,6 @@
-"""The worker's part of exports: writes long lists as CSV into private storage, and deletes the files.
+"""Lists as CSV: beside its view a list says what its columns are and where its rows come from; the rest follows.
 
-Lists as CSV: beside its view a list says what its columns are and where its rows come from; the rest follows.
+Long ones are written by a job into private storage, and deleted by another.
 
 Spreadsheets open such files: they begin with a byte order mark, without which Excel takes UTF-8 for another
 encoding, and no cell can be taken for a formula.

@@ -1,14 +1,11 @@
-"""What workers do each night by themselves: when, the setting that turns it off, the work, and how it went.
+"""What workers do by themselves: each night, when, the setting that turns it off, the work, and how it went.
 
 A command runs in a thread of its own, so other jobs do not wait for it; if the process ends, another worker begins it
 anew, up to 8 times, and so has each command to be written that it can be. To add one, add its line to `SCHEDULE`, and
 its name to `KINDS` of the CMS's page of jobs.
 
-Raises an alarm when more tries fail than usual: a line in the log, and a mail to whom the settings name.
-
-What the nightly check of the table found is mailed to them as well.
-
-Counts each minute what there is to do in the CMS, for the menu of each page.
+Each minute they look whether more tries fail than usual, which is an alarm: a line in the log, and a mail to whom the
+settings name, who also hear what the nightly check of the table found; and count what there is to do in the CMS.
 """
 
 import contextlib

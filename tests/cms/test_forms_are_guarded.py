@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from dealsite.data.catalogue import deal_changes, deals, drafts
 from dealsite.data.commerce import orders
-from dealsite.data.editing import audit, trash
+from dealsite.data.editing import audit, trash_record
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, NOW, make_announcement, make_deal, make_draft
@@ -92,7 +92,7 @@ def test_looking_changes_nothing(editor):
         assert editor.get(reverse(name, args=["deal", gone.id])).status_code == 405
     assert deals.get(deal.id) == deal
     assert drafts.get(draft.id) == draft
-    assert trash.find("deal", gone.id)
+    assert trash_record.find("deal", gone.id)
 
 
 def test_what_is_hard_to_undo_asks_for_the_password_when_it_was_given_long_ago(editor, monkeypatch):

@@ -21,7 +21,7 @@ from dealsite.data.catalogue import (
     publishing,
 )
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.editing import pending_edits, trash, versions
+from dealsite.data.editing import pending_edits, trash, trash_record, versions
 from dealsite.data.editing.audit import AuditContext
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.integrity import checks
@@ -262,7 +262,7 @@ def delete_draft() -> None:
 
 
 def draft_is_deleted() -> bool:
-    return trash.get("draft", DRAFT).card.title == "Idea"
+    return trash_record.get("draft", DRAFT).card.title == "Idea"
 
 
 def empty_trash() -> None:
@@ -271,7 +271,7 @@ def empty_trash() -> None:
 
 
 def trash_is_empty() -> bool:
-    left = [trash.find("deal", DEAL), trash.find("draft", DRAFT)]
+    left = [trash_record.find("deal", DEAL), trash_record.find("draft", DRAFT)]
     return left == [None, None] and not deals.prices_of(DEAL) and not versions.newest(DEAL).versions
 
 

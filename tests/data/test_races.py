@@ -22,7 +22,7 @@ from dealsite.data.catalogue import (
 )
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.commerce import payments
-from dealsite.data.editing import trash
+from dealsite.data.editing import trash, trash_record
 from dealsite.data.entities.commerce import CANCELLED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -403,7 +403,7 @@ def a_restored_draft_comes_back_and_goes_again():
 def a_purged_draft_comes_back_and_goes_again():
     draft, _, change = a_draft_of_the_trash()
     purge = partial(trash.purge, "draft", draft.id, by=EDITOR, now=NOW)
-    return purge, change, lambda: trash.find("draft", draft.id)
+    return purge, change, lambda: trash_record.find("draft", draft.id)
 
 
 def a_cancelled_payment_gets_another_card():

@@ -20,13 +20,13 @@ from dealsite.demo.deals import (
     DEALS,
     DRAWING_TEXTS,
     FILE,
-    PEOPLE,
     SCHEDULED,
     all_deals,
     all_drafts,
     featured,
 )
 from dealsite.demo.loading import DRAWINGS
+from dealsite.demo.people import PEOPLE
 from dealsite.imports import csv_files
 from dealsite.imports.csv_files import CsvFormat
 from dealsite.imports.layout import FIELDS, guess_columns

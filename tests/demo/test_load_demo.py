@@ -32,7 +32,8 @@ from dealsite.data.people import users
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import first_ulid_of
 from dealsite.demo import loading
-from dealsite.demo.deals import BRAND_TEXTS, DEALS, PEOPLE, SIGN_INS, all_deals, all_drafts
+from dealsite.demo.deals import BRAND_TEXTS, DEALS, all_deals, all_drafts
+from dealsite.demo.people import PEOPLE, SIGN_INS
 from dealsite.demo.purchases import all_orders
 from tests.builders import PICTURE
 from tests.people import NOW, make_user

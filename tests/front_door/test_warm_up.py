@@ -18,7 +18,8 @@ from django.template import engines
 
 from dealsite.data import table
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.front_door import connections, process
+from dealsite.front_door import process
+from dealsite.processes.launcher import BACKLOG
 from dealsite.wsgi import application
 from tests.builders import make_deal
 from tests.front_door.conftest import everything, status_of
@@ -100,7 +101,7 @@ def search_away(settings, tmp_path):
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """A function that starts a web process at a socket that is open already, as the launcher's is."""
-    listening = socket.create_server(("127.0.0.1", 0), backlog=connections.BACKLOG)
+    listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     port = listening.getsockname()[1]
     processes = []
 

@@ -16,7 +16,7 @@ from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.people import messages
 from dealsite.demo import loading
-from dealsite.demo.deals import PEOPLE
+from dealsite.demo.people import PEOPLE
 from dealsite.gateways.interface import ChargeResult
 from tests.builders import DAY, HOUR, NOW, PICTURE, make_deal, make_id
 from tests.gateways.ledger import Ledger

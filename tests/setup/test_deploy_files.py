@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import yaml
 
-from dealsite.front_door.connections import BACKLOG
+from dealsite.processes.launcher import BACKLOG
 from dealsite.variables import VARIABLES
 from tests.setup.conftest import ROOT
 

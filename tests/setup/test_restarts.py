@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from dealsite.engine.server import Supervisor
-from dealsite.front_door.connections import BACKLOG
 from dealsite.processes import launcher, launcher as children_module
-from dealsite.processes.launcher import Children
+from dealsite.processes.launcher import BACKLOG, Children
 from tests.setup.conftest import ROOT, alive, wait_for
 
 REQUESTS = 400

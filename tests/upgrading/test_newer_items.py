@@ -11,7 +11,7 @@ from dealsite import data
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_changes
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.editing import trash
+from dealsite.data.editing import trash, trash_record
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import Schema, Schemas
@@ -78,7 +78,7 @@ def test_what_an_older_build_put_into_the_trash_is_restored_in_the_shape_of_now(
     deal_changes.delete(deal, by=EDITOR, now=NOW)
     raised = Schemas(data.SCHEMAS | {"Deal": Schema(2, (lambda item: item, with_code))})
     monkeypatch.setattr(data, "SCHEMAS", raised)
-    assert (trash.get("deal", deal.id).kept or {})["schema"] == 2
+    assert (trash_record.get("deal", deal.id).kept or {})["schema"] == 2
     trash.restore("deal", deal.id, by=EDITOR, now=NOW)
     item = table.get(keys.deal(deal.id), as_stored=True) or {}
     assert (item["voucher_code"], item["schema"]) == ("NONE", 2)

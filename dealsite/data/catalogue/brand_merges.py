@@ -1,9 +1,7 @@
-"""Merging a brand into another: names and address move at once, deals and drafts by bulk changes; undone for a day.
+"""Renaming a brand, and merging it into another: at once for itself, by jobs for its deals; undone for a day.
 
 The merged brand stays as an item that says where it went, so whatever still names it, such as a version or what lies
 in the trash, finds the other. No transaction writes a deal to it any more (`brands.check_brand`).
-
-Bringing a brand's new name to its deals, drafts and featured cards, after the brand itself was renamed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

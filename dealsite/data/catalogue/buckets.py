@@ -1,9 +1,9 @@
-"""Counters that say which buckets in time hold deals: days of the site, years of a brand, months of a category.
+"""Which buckets in time hold deals (days of the site, years of a brand, months of a category); and cursors.
 
 No feed ever queries an empty bucket. The list of days is written only when a day is missing from
 it; a small counter for each day tells when its first deal comes and its last one goes.
 
-Pages of lists of deals, and the cursors where they begin: places, which survive the deletion of their deal.
+A cursor is a place in a list, so it survives the deletion of the deal that stood there.
 """
 
 import re

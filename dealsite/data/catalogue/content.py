@@ -1,7 +1,4 @@
-"""What an editor writes of a deal, and what must be right before it is published.
-
-Asking for the files of pictures that are made outside the request, by a job that may run any number of times.
-"""
+"""What an editor writes of a deal, what must be right before it is published, and the job for its picture's files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Editing a deal: its offer, its counters and its featured cards change with it. Reverting one is an edit, too.
-
-Deleting a deal, which goes to the trash, and bringing it back from there under the same id.
-"""
+"""Editing, deleting and restoring a deal: its offer, its counters and its featured cards change with it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

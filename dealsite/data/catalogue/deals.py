@@ -1,16 +1,13 @@
-"""Deals, published or scheduled: as they are stored, and reading them.
+"""Deals, published or scheduled: as they are stored, reading them, their stock, and the prices that they have had.
 
 Each write is one transaction over the deal, its offer, counters and featured cards. A deal item has two
 counters: `version` counts the edits of people, and decides conflicts between them; `writes` counts every
 change, and keeps the read-modify-write of these modules honest.
 
-Whether a deal is sold out: the offer counts the pieces, the deal's card and its copies say when none is left.
-
-The prices that a deal has had, each with the time from which it held, written in the transaction that sets it.
-
-The first stands under the deal's own id, from its publication on: an edit of a scheduled deal replaces
-it, since nobody was ever offered that price. What may be called a saving comes from them (article 6a of
-Directive 98/6/EC; Court of Justice, C-330/23), and stands on the deal's card.
+The offer counts the pieces; the deal's card and its copies say when none is left. A price is kept with the time from
+which it held. The first stands under the deal's own id, from its publication on: an edit of a scheduled deal replaces
+it, since nobody was ever offered that price. What may be called a saving comes from them (article 6a of Directive
+98/6/EC; Court of Justice, C-330/23), and stands on the deal's card.
 """
 
 from collections.abc import Callable, Iterable, Sequence

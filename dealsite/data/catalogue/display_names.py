@@ -1,9 +1,7 @@
-"""Display names for pages that know only slugs: read once a minute by each process, not by each page.
+"""Names for pages that know only slugs, read once a minute by each process; and links and numbers that tell a deal.
 
-What a file can know a deal or draft by, besides its id: its link and article number.
-
-An item says that a deal had a link or number once. It is never taken back: whoever finds a
-deal by it reads it and compares.
+An item says that a deal had a link or article number once. It is never taken back: whoever finds a deal by it reads it
+and compares.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Drafts: deals in the making, which may be incomplete. A published one stays as a pointer to its deal.
 
-What was there before a change is kept; a deleted one goes to the trash, and comes back under the same id.
-
-Deals and drafts alike, by their kind; and what needs an editor, as it is now, of those that search found.
+What was there before a change is kept; a deleted one goes to the trash, and comes back under the same id. Deals and
+drafts alike (entries) are read here, too, as is what needs an editor of those that search found.
 """
 
 import contextlib
@@ -183,23 +182,6 @@ def reopen_writes(
 def moved_write(draft_id: str, deal_id: str) -> Update:
     """Return the write that points a published draft to the new id of its rescheduled deal."""
     return Update(key=keys.draft(draft_id), set={"published_as": deal_id}, when=(exists(),))
-
-
-__all__ = [
-    "Draft",
-    "as_version",
-    "create",
-    "create_many",
-    "delete",
-    "draft_from_item",
-    "get",
-    "get_many",
-    "moved_write",
-    "published_write",
-    "reopen_writes",
-    "restore",
-    "save",
-]
 
 
 @access_pattern("store a draft", "1 transaction")

@@ -4,7 +4,7 @@ The list is stored as `order` (deal ids) and `cards` (id -> card), so that a dea
 renew or remove its card without knowing its place. An id in `order` without a card is a deal that
 was deleted. The deal holds the pages that feature it, so both sides always agree.
 
-The featured list of a page, and its last earlier ones, for undo: each is kept as the next one is set.
+The last few earlier lists are kept, each as the next one is set, for undo.
 """
 
 from collections.abc import Iterable, Sequence

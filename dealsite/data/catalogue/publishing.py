@@ -1,7 +1,4 @@
-"""Publishing and scheduling deals, one or several at once.
-
-Moving a scheduled deal to another time, which is another id.
-"""
+"""Publishing and scheduling deals, one or several at once; another time of a scheduled one is another id."""
 
 from collections.abc import Sequence
 from dataclasses import replace

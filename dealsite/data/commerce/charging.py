@@ -1,4 +1,4 @@
-"""Charging what is due, and refunding: claim, charge, record what the gateway said.
+"""Charging what is due, refunding, and closing a day: claim, charge, record what the gateway said.
 
 A claim is one update on the condition that the payment stands where the index showed it: of several runners one wins.
 It moves the payment to PENDING until the end of a lease, when any runner may take it again. The idempotency key is made
@@ -6,10 +6,8 @@ of the payment's id and the number of its declines, so all claims of one try ask
 answer; only when a decline is stored does the next try get another key. Whoever learns the answer records it if
 the payment still waits for it: a runner that answers late, or twice, changes nothing.
 
-Closing a day: its processed payments move to the history, where they are found as before.
-
-Up to 50 move in one transaction, each deleted at its old place and put at its new one under the same sort key.
-Wherever this ends, the next run goes on: what has moved is no longer listed.
+The processed payments of a day that is over move to the history, where they are found as before: up to 50 in one
+transaction, each to its new place under the same sort key. Wherever this ends, the next run goes on.
 """
 
 import contextlib

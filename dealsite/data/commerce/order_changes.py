@@ -1,10 +1,8 @@
-"""Placing an order: what was shown is bought, all of it or nothing, in one transaction.
+"""Placing an order, all of what was shown or nothing, in one transaction; then ship it, deliver it, or cancel it.
 
 The transaction holds 3 actions for each line (out of the cart, into the order, the offer checked or its
 stock taken), up to 12 instalments, and 7 others: 94 at 25 lines. Where the last pieces of several deals
 are bought at once and their cards find no room, a job of the same transaction marks them.
-
-What becomes of an order: shipped, delivered, or cancelled with all that was bought.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,9 @@
-"""An order as it is stored, and what tells of it: what was bought are the lines that left the cart.
+"""An order as it is stored, what tells of it, and what a profile keeps for the next one: address and card.
 
 PLACED -> SHIPPED -> DELIVERED        PLACED -> CANCELLED
 
-What is kept of users for their next order, in their profile: where the last one went, and the card they pay with.
-
-Of a card there is what the gateway calls it and what people call it. Its number is never stored.
+What was bought are the lines that left the cart. Of a card there is what the gateway calls it and what people call it;
+its number is never stored.
 """
 
 from __future__ import annotations

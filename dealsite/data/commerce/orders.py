@@ -1,12 +1,10 @@
-"""Reading orders: one with its lines, those of a user, those that wait, and who has a deal in the cart.
+"""Reading orders: one with its lines, those of a user, those that wait, who has a deal in the cart; and their mails.
 
 The lines stand in the cart's partition by the moment at which they were bought. Several orders of a user can be of one
 moment, so this may be read past the lines of others. Read there they are right at once, also right after checkout;
 the index holds the lines of one order alone, but may be behind, and lacks whether stock was counted.
 
-The mails that an order and its payments gave, what became of each, and sending one of an order again.
-
-Nothing more is kept of a mail than the job that sent it, whose id follows from what it tells.
+Nothing is kept of a mail but the job that sent it, whose id follows from what it tells.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

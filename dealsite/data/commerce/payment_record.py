@@ -1,4 +1,4 @@
-"""A payment as it is stored: one instalment of an order, or one that was loaded from a file.
+"""A payment as it is stored, one instalment of an order or one loaded from a file; and what those due on a day come to.
 
     SCHEDULED -> PENDING -> PROCESSED -> REFUNDED        SCHEDULED, FAILED -> CANCELLED
                  PENDING -> FAILED -> PENDING            (PENDING -> CANCELLED: declined after its order was cancelled)
@@ -6,12 +6,10 @@
 What a status means stands in `status`; where a payment is listed among all accounts' stands in its index
 row alone, so that a change of status never deletes and writes anew an item of 8 KB.
 
-What the payments due on a day come to, by what has become of them: kept, never summed for a page.
-
-One item a day and shard. `open` is what is to be paid and was never declined, `failed` what was declined and is not
-paid yet; what a runner has claimed stays where it was, so that a claim is a single update. Whatever else changes a
-status changes the counters in the same transaction, or, where a checkout or a cancellation has no room left, by a
-job of that transaction, which is applied exactly once.
+The totals are kept, never summed for a page: one item a day and shard, where `open` is what is to be paid and was never
+declined, `failed` what was declined and is not paid yet. What a runner has claimed stays where it was, so that a claim
+is a single update. Whatever else changes a status changes the totals in the same transaction, or, where a checkout or
+a cancellation has no room left, by a job of that transaction, which is applied exactly once.
 """
 
 from __future__ import annotations

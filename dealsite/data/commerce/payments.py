@@ -1,11 +1,8 @@
-"""Payments of orders: in how many instalments one can be paid, when each is due, and what tells its owner of them.
+"""Payments of orders: in how many instalments, when each is due; and paying one early, retrying, cancelling, refunding.
 
-Checkout and cancelling write them in their own transactions.
-
-What people do with a single payment: pay it early, try it again, cancel it, refund it.
-
-Each reads the payment, changes it in one transaction with an entry in the audit log, and begins again if somebody
-changed it in between. Repeating is harmless. All raise NotFound, and Conflict where the payment's status forbids it.
+Checkout and cancelling write them in their own transactions. What people do with one reads it, changes it in one
+transaction with an entry in the audit log, and begins again if somebody changed it in between. Repeating is harmless.
+All raise NotFound, and Conflict where the payment's status forbids it.
 """
 
 import calendar

@@ -9,8 +9,6 @@ later, is left alone and reported.
 
 Each deal is changed in a transaction of its own, which notes that it was, once, and holds only while the job
 belongs to its worker: nothing is changed twice, and nothing after the job was paused or cancelled.
-
-How far a bulk change has come, written only by the worker that has its job: chunks, and what became of each deal.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,9 +1,7 @@
-"""Changes of a deal that shoppers do not see yet: one draft of them a deal, which its editors share.
+"""Changes of a deal that shoppers do not see yet, one draft of them a deal; and who has a form open just now.
 
 They stand beside the deal's versions, under the id of its history: so they stay with it when it gets another time,
 lie in the trash and come back with it, and go when the trash is emptied.
-
-Who has the form of a deal or a draft open just now, and at which version it is.
 
 An open form says so every 20 seconds; who has not said so for a minute is gone. It stands in the partition of
 the deal or draft, so that one query tells both.

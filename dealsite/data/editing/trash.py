@@ -14,7 +14,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_changes, deals, drafts, relations
 from dealsite.data.editing import audit, trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
-from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find, get
+from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, payload_from_item
@@ -23,7 +23,6 @@ from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import MAX_ACTIONS, Check, Delete, Update, Write, absent, equals
 
-__all__ = ["EMPTY_TRASH", "KEPT_FOR", "TrashEntry", "find", "get"]  # of its record, for whoever imports this
 PAGE_SIZE = 50
 EMPTIED_AT_ONCE = 25
 

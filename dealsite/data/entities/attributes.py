@@ -4,9 +4,7 @@
     brand=Slug(refers="Brand")                      picture=Map(PICTURE, optional=True)
 
 A kind says in one sentence what is wrong with a stored value, how Python reads it (`reading`, an expression of x), and
-of what kind its column in the lake is. `texts` has the kinds of texts.
-
-The kinds of texts that an attribute may hold: ids, names, addresses, links, and any other text of some length.
+of what kind its column in the lake is.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Carts, orders and payments, and what keeps a charge from being made twice.
-
-Payments, what those of a day come to, and loads of many from a file.
-"""
+"""Carts, orders and payments, loads of many from a file, and what keeps a charge from being made twice."""
 
 from decimal import Decimal
 

@@ -1,9 +1,4 @@
-"""Deals and drafts: what is sold, at which price, and what it was before or is to become.
-
-The pages that feature deals: the front page, Editors' Choice and those of the eight categories.
-
-Drafts, and what deals and drafts were, are to become, or were when they were deleted.
-"""
+"""Deals and drafts: what is sold, at which price, and what it was before or is to become."""
 
 from decimal import Decimal
 

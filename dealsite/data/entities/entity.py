@@ -6,21 +6,20 @@
 attribute tells (what is stored as a hash only) is taken from the stored key. A path such as `card.brand` leads into a
 map. Declarations know no queries: access patterns are functions of the rooms.
 
-What makes an item of an older schema one of the next: pure, harmless to repeat, keeping what it does not know.
-
-    0  everything written before items noted their schema: release 0.2.0, and the builds before and after it
-    1  the same shapes, noted; a layout of an import that names no language has none, instead of NULL
-
-docs/upgrading.md says how to add one.
-
-From what is stored to a dataclass and back, by the declaration of what is stored.
+So is what turns what is stored into a dataclass and back. A field takes the attribute of its name (`names` says where
+they differ); those that are `given`, and those without an attribute, are arguments of their own.
 
     read_deal = reader(DEAL.shape, Deal, "content")     read_deal(item, content=content) -> Deal
     store_card = writer(DEAL_CARD, DealCard)            store_card(card) -> what is stored of it
 
-A field takes the attribute of its name (`names` says where they differ); those that are `given`, and those without an
-attribute, are arguments of their own. An attribute that may be absent reads as the field's default, or else as its
-kind's `nothing`, and is left out where that is what it would say. Each function is made once, of its text.
+An attribute that may be absent reads as the field's default, or else as its kind's `nothing`, and is left out where
+that is what it would say. Each function is made once, of its text.
+
+An upgrade makes an item of an older schema one of the next: pure, harmless to repeat, keeping what it does not know
+(docs/upgrading.md).
+
+    0  everything written before items noted their schema: release 0.2.0, and the builds before and after it
+    1  the same shapes, noted; a layout of an import that names no language has none, instead of NULL
 """
 
 import re

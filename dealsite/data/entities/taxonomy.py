@@ -1,7 +1,4 @@
-"""Brands, categories and featured lists; how many deals there are of each and of each day; who likes and watches what.
-
-Featured deals: the lists of the pages, their earlier ones, and those that are planned.
-"""
+"""Brands, categories and featured lists; how many deals each and each day has; who likes and watches what."""
 
 import re
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Jobs, imports and bulk changes; what was done by whom, what editors keep for themselves, and who has a form open.
-
-Files of deals that editors upload, and changes of many deals at once.
-"""
+"""Jobs, imports and bulk changes; what was done by whom, what editors keep for themselves, and who has a form open."""
 
 from datetime import datetime
 from typing import Literal, get_args

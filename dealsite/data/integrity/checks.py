@@ -20,9 +20,8 @@
 A check sees every item once, then names its problems, with the writes that repair what is derived.
 Those writes hold only while the items are as they were seen, so a repair is safe while the site runs.
 
-A sample of the table: items one by one from where the last sample left off, so that each has its turn.
-
-Checks that compare items need to see all of them, so they belong to whole runs: no sample is whole for them.
+A sample looks at items one by one from where the last one left off. Checks that compare items need to see all of them,
+so they belong to whole runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -86,7 +85,6 @@ def last_position(*, now: datetime) -> Position | None:
     return next((one.position for one in command_runs.checks(now=now) if one.scope == "sample"), None)
 
 
-__all__ = ["ROUNDS", "Problem", "find", "repair", "repair_all"]
 # A repair may show what depends on it: a card repaired in a deal, then where it is featured.
 ROUNDS = 4
 

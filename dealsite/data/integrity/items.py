@@ -1,15 +1,11 @@
-"""Each item by itself: of a known type, every attribute as the entity chart says, under its own key, in its indexes.
-
-What refers to another item: a like to its user and brand, an offer to its deal. What the other is must be there.
+"""Each item by itself, as the charts of entities and keys say; what it refers to is there; and what others name.
 
 Memory grows with what is referred to and has not been seen yet, and with users, brands and deals by a word each.
 
-Brands, categories and featured pages: what names one needs it, so one that is lost is made anew of what names it.
-
-A brand is told by the list of names, by its counters or by deals; what it says of itself (description, logo) is lost.
-A featured list is made of the deals that say where they are featured, in the order that the audit log has. A deal of
-which offer and prices are there, or a user whose profile is, was lost as well: nothing tells what it was, but what is
-left of it is kept for whoever decides.
+A brand, category or featured page that is lost is made anew of what names it. A brand is told by the list of names, by
+its counters or by deals; what it says of itself (description, logo) is lost. A featured list is made of the deals that
+say where they are featured, in the order that the audit log has. A deal of which offer and prices are there, or a user
+whose profile is, was lost as well: nothing tells what it was, but what is left of it is kept for whoever decides.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""One thing that is wrong with the table.
-
-How fast a check or a migration goes: called for each item, it counts them and waits where they come too fast.
-"""
+"""One thing that is wrong with the table; and the pace of a check, which waits where items come too fast."""
 
 import re
 import time

@@ -1,8 +1,6 @@
-"""Carts and orders: the head of a cart knows its lines; lines, total, status and log of an order agree.
+"""Carts, orders and users: a cart's head knows its lines, an order adds up, a user has profile and e-mail guard.
 
 What money depends on is reported, and never repaired automatically, but for lines that cancelling an order had left.
-
-Users: each has a profile that agrees with the sign-in item and an e-mail guard, and is counted.
 
 Sign-in item and second factor name each other; where there are passkeys, the factor's id leads to the user.
 """

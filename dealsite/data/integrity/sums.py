@@ -1,7 +1,4 @@
-"""Payments: totals of each day and shard, guards of transaction ids, and that an order's payments come to its total.
-
-Announcements and bulk changes: what is noted of them belongs to a job, and the job's numbers are theirs.
-"""
+"""Totals of payments, guards of transaction ids, orders paid in whole; numbers of announcements and bulk changes."""
 
 import heapq
 from collections import Counter, defaultdict

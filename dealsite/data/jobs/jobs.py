@@ -5,9 +5,7 @@ moves that time to the end of the lease, so nobody else finds it before; finishi
 
     open -> done | failed | cancelled        open <-> paused -> cancelled        failed -> open
 
-What editors do with one stands in job_actions.py.
-
-What jobs store, typed: a payload, a checkpoint or a progress is a frozen dataclass, kept field by field.
+What jobs store is typed: a payload, a checkpoint or a progress is a frozen dataclass, kept field by field.
 
     @dataclass(frozen=True, slots=True)
     class ImportPayload:
@@ -15,7 +13,7 @@ What jobs store, typed: a payload, a checkpoint or a progress is a frozen datacl
         by: str | None = None               # left out while it is None
 
     job_write(RUN_IMPORT, ImportPayload(one.id, by), ...)
-    payload = from_item(ImportPayload, job.payload)
+    payload = payload_from_item(ImportPayload, job.payload)
 
 Times are stored as ISO text, tuples as lists, other dataclasses as maps. Whoever changes what a class stores gives it
 `version: ClassVar[int] = 2`; it is stored from 2 on, and a worker refuses versions and fields that it does not know.

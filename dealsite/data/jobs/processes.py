@@ -1,7 +1,4 @@
-"""The site's processes: what each last said of itself and its machine, every 15 seconds.
-
-Heartbeats: when a worker, on whatever machine, last said that it lives, and when a web process last could write.
-"""
+"""The site's processes: what each last said of itself and its machine, and when a worker last was alive."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,6 +1,4 @@
-"""The queue: how many jobs of each kind are due, wait for a later time, rest, or failed.
-
-What editors do with a job: pause, resume, cancel, and try again what failed.
+"""The queue: how many jobs of each kind are due, wait, rest or failed; and pausing, resuming, cancelling, retrying one.
 
 That takes the job from its worker, which notices at its next write: at the next checkpoint.
 """

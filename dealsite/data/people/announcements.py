@@ -1,9 +1,7 @@
 """Announcements: a deal that editors tell all users of, or those who watch its brand or category.
 
-An announcement is a job of the kind `send_message`, carried out by `fan_out`. Its id is the id of each of its
-messages, minted for the time at which they go out. One that is written with its deal has the deal's own id.
-
-Carrying out an announcement: one message to each of its recipients, however often a worker is killed.
+An announcement is a job of the kind `send_message`. Its id is the id of each of its messages, minted for the time at
+which they go out. One that is written with its deal has the deal's own id.
 
 The recipients are read in four segments side by side: all users by a parallel scan of UserIndex, watchers by
 ranges of their names, those of a brand and of a category merged as they come. After each batch of up to 100 a

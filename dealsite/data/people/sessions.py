@@ -1,20 +1,14 @@
-"""Sessions: who is signed in, on which device.
+"""Sessions: who is signed in, on which device; and what ends them: another password, or an account suspended.
 
 The browser keeps a user name and a random key, the table only the key's hash. A session is bound to
 the password and the second factor it was started with by an HMAC under that key: when one of them
 changes, every other session is void at that moment, whatever becomes of its item.
 
-The devices on which a user has signed in: the newest few, each bound to their password and second factor.
-
-The browser keeps a random number, the sign-in item what `sessions.password_mark` makes of it: another password or
-factor ends all of them, and a new device the oldest.
-
-What an admin does to an account that is misused: ends its sessions, suspends it, and lifts that again; what it left.
+Of the newest few devices the sign-in item keeps what `password_mark` makes of a random number that the browser has:
+another password or factor ends all of them, and a new device the oldest.
 
 A suspended user is signed in nowhere and cannot sign in, by no password, code, passkey or reset link. There is always
 an admin who is not suspended: the one who did it is read in the same transaction.
-
-Changing a password: in the same transaction every other session of the user ends.
 """
 
 import hmac

@@ -1,14 +1,13 @@
-"""Two-factor sign-in: what a user's codes are checked with, each good for one use, and passkeys (passkeys.py).
+"""Two-factor sign-in: what a user's codes are checked with, each good for one use, and passkeys.
 
 The factor is an authenticator app, passkeys, or both, with recovery codes. The sign-in item names it by its id, so that
 every request knows of it at no cost, and sessions are bound to it: turning it on or off ends all other sessions. To
 browsers the id is the user's handle. The secret arrives here encrypted and the recovery codes hashed, both under a key
 that is not in the table (`accounts.second_factor`).
 
-Passkeys: a user's second factor that is the first as well, since the device asks who holds it.
-
-They stand in the user's factor (two_factor.py). A browser that signs in names the factor, whose id is the user's
-handle. Who asks has checked the signature; here each challenge is good once, and a key that signs counts up.
+A passkey is the first factor as well, since its device asks who holds it. A browser that signs in names the factor,
+whose id is the user's handle. Who asks has checked the signature; here each challenge is good once, and a key that
+signs counts up.
 """
 
 from collections.abc import Iterable

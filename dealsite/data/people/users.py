@@ -50,7 +50,7 @@ class User:
     registration: str
     muted: bool = False
     two_factor: str = ""
-    devices: tuple[str, ...] = field(default=(), repr=False)  # see devices.py, the newest last
+    devices: tuple[str, ...] = field(default=(), repr=False)  # see sessions.py, the newest last
     suspended_at: datetime | None = None
     preferences: Preferences = USUAL
     pending_email: str = ""

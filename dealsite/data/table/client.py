@@ -1,14 +1,12 @@
 """The one way to DynamoDB: what is asked, what is tried again, and what comes out when it fails.
 
 No call hangs: 1 s for the whole of an attempt, or what a page has left; two attempts. Conflicts and throttling are
-retried with jitter. What fails comes out as one of `errors`.
+retried with jitter. What fails comes out as one of `errors`; of a table that cannot be used operators read in the
+engine's own words, not once a request.
 
-What operators read in the log of a table that cannot be used: in the engine's own words, and not once a request.
-
-Writes that are sent again because the first answer was lost: whether they may be, and what came of them.
-
-A repeat is carried out anew by an engine that was started again meanwhile. A write whose conditions no longer hold once
-it was carried out is safe from that; the repeat then fails, and what is stored tells whose doing it was.
+A write whose answer was lost is sent again. An engine that was started again meanwhile carries it out anew. A write
+whose conditions no longer hold once it was carried out is safe from that; the repeat then fails, and what is stored
+tells whose doing it was.
 """
 
 import logging

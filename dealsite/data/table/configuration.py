@@ -1,7 +1,4 @@
-"""Where the table is, what it is called, which indexes it has, and which shapes its items have.
-
-Items of an older schema, stored in the shape of now.
-"""
+"""Where the table is, what it is called, its indexes, and which shapes its items have, upgraded when they are old."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -172,7 +169,7 @@ class Configuration(NamedTuple):
 
     table_name: str
     region: str
-    endpoint_url: str = ""  # of an engine, also `unix:/path` of a socket (`sockets`); "" is Amazon's own
+    endpoint_url: str = ""  # of an engine, also `unix:/path` of a socket (`connection`); "" is Amazon's own
     indexes: Mapping[str, Index] = MappingProxyType({})
     schemas: Schemas = Schemas()  # of the items by their types; none: nothing is noted, refused or upgraded
     local_key: str = "local"  # names who asks an engine on this machine, which checks no credentials

@@ -1,21 +1,17 @@
-"""How a request reaches DynamoDB: what a process keeps of its connections, and one attempt of one request.
+"""How a request reaches DynamoDB: connections, sockets with a deadline, one attempt of one request, and a gate.
 
 boto3 gives endpoint, credentials, region and the events that tests and tracing hook into. The few operations of
 every request are signed, sent and read here, without boto3's walk over each value's shape, which costs several
 times the call itself.
 
-A gate before a table that is away: pages fail at once instead of waiting, and one thread asks whether it is back.
+The gate lets pages fail at once while the table is away, and one thread asks whether it is back. It shuts after some
+failures in a row: no answers, or answers that the table cannot be used. A single lost answer, or the moment that an
+engine takes to start again, does not shut it, and an answer opens it. Only those who have a deadline stand before it: a
+worker waits anyway.
 
-It shuts after some failures in a row: no answers, or answers that the table cannot be used. A single lost answer, or
-the moment that an engine takes to start again, does not shut it, and an answer opens it. Only those who have a
-deadline stand before it: a worker waits anyway.
-
-Connections to an engine that listens where only this user's processes reach it: behind a unix socket.
-
-Whoever calls the socket gets no server to talk to but a TCP socket that is connected to the engine already, so that a
-request costs what it costs over loopback. `unix:/path/of/the.socket` is the endpoint; the path is quoted as in a URL.
-
-Sockets that give up at one moment, however slowly an answer trickles in.
+An engine of this machine listens behind a unix socket, where only this user's processes reach it. Whoever calls it gets
+no server to talk to but a TCP socket that is connected to the engine already, so that a request costs what it costs
+over loopback. `unix:/path/of/the.socket` is the endpoint; the path is quoted as in a URL.
 
 A socket's own time-out begins anew with each byte. Whatever a socket of these does, its connecting and the
 handshake of TLS too, it waits for no more than what is left until the moment that `until` holds.

@@ -1,8 +1,7 @@
-"""Between Python values and DynamoDB's typed JSON; money is Decimal, times are ISO text, floats are refused.
+"""Between Python values and DynamoDB's typed JSON, and whether an answer is whole.
 
-Whether what came is an answer: all of it, unchanged, and of the form that the operation's answers have.
-
-An answer that is not whole says nothing. Above all it does not say that an item is not there.
+Money is Decimal, times are ISO text, floats are refused. An answer that is not whole, unchanged and of the form of its
+operation says nothing. Above all it does not say that an item is not there.
 """
 
 import base64

@@ -1,6 +1,4 @@
-"""Counting what a page costs in calls, capacity units and time, and the deadline of its calls; and who else is told.
-
-Access patterns: each function that asks the table something says beside itself what it asks and what that costs.
+"""What a page costs in calls, capacity units and time, and the deadline of its calls; and what each function asks.
 
     @access_pattern("the deals of a day", "1 query")
     def deals_of_day(day): ...

@@ -1,8 +1,6 @@
-"""What is made from the definition of a table: the table itself, its switches, a template.
+"""What is made from the definition of a table: the table, its switches, a template; and how one that is there differs.
 
-And deleting by `ttl` for engines that do not: DynamoDB does it by itself, the embedded engine never.
-
-How an existing table differs from its definition, in sentences for whoever runs the site.
+Deleting by `ttl` is done here for engines that do not: DynamoDB does it by itself, the embedded engine never.
 """
 
 import time

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dealsite.data.catalogue import deal_changes, deals, drafts, featured
-from dealsite.data.editing import trash
+from dealsite.data.editing import trash, trash_record
 from dealsite.data.table import errors
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal, make_draft, make_id
 from tests.cms.conftest import do, inputs, said as note_of
@@ -242,7 +242,7 @@ def test_deleting_for_good_is_for_good(editor):
     deal_changes.delete(deal, by="eve", now=NOW)
     response = editor.post(reverse("cms_purge", args=["deal", deal.id]), follow=True)
     assert "“Kettle” is deleted for good." in said(response)
-    assert trash.find("deal", deal.id) is None
+    assert trash_record.find("deal", deal.id) is None
 
 
 def test_what_cannot_come_back_says_why(editor):

@@ -13,7 +13,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deal_changes, deals, drafts, featured
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.editing import bulk, trash
+from dealsite.data.editing import bulk, trash, trash_record
 from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.verbs.chart import VERBS
 from dealsite.data.editing.verbs.verb import Prefetched, Verb
@@ -233,7 +233,7 @@ def test_drafts_are_published_and_become_drafts_again():
     assert (again.published_as, again.content) == ("", good.content)
     with pytest.raises(errors.NotFound):
         deals.get(published.id)
-    assert trash.get("deal", published.id).by == "oscar"
+    assert trash_record.get("deal", published.id).by == "oscar"
     assert counts(UNDO) == ("done", 1, 0)
 
 
@@ -300,7 +300,7 @@ def test_what_was_restored_and_deleted_again_meanwhile_stays_deleted(kind):
     else:
         drafts.delete(drafts.get(thing.id), by="olga", now=NOW + MINUTE)
     undo()
-    assert trash.get(kind, thing.id).by == "olga"
+    assert trash_record.get(kind, thing.id).by == "olga"
     assert reasons(UNDO) == {thing.id: "olga changed it since."}
 
 

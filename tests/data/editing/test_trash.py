@@ -89,7 +89,7 @@ def test_where_it_was_featured_is_said_and_not_done_again():
     feature("front", deal)
     feature("peripherals-networking", deal)
     delete(deal)
-    assert trash.get("deal", deal.id).featured_on == ("front", "peripherals-networking")
+    assert trash_record.get("deal", deal.id).featured_on == ("front", "peripherals-networking")
     assert restore(deal).was_featured_on == ("front", "peripherals-networking")
     assert deals.get(deal.id).featured_on == frozenset()
     assert featured.get("front").cards == []
@@ -288,11 +288,11 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     drafts.delete(draft, by=EDITOR, now=NOW)
     wait_for_indexes()
     run_emptying(JOB_DUE - timedelta(seconds=1))
-    assert measured(trash.find)("deal", deal.id)
+    assert measured(trash_record.find)("deal", deal.id)
     run_emptying(JOB_DUE)
     wait_for_indexes()
     assert trash.newest().things == []
-    assert (trash.find("deal", deal.id), trash.find("draft", draft.id)) == (None, None)
+    assert (trash_record.find("deal", deal.id), trash_record.find("draft", draft.id)) == (None, None)
     assert deals.prices_of(deal.id) == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
     assert [entry.by for entry in audit.of_target("deal", deal.id) if "good" in entry.what] == [SITE]
@@ -318,9 +318,9 @@ def test_what_was_deleted_anew_has_thirty_days_from_then(wait_for_indexes):
     wait_for_indexes()
     run_emptying(JOB_DUE)
     assert not trash.purge("deal", deal.id, by=SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
-    assert trash.find("deal", deal.id)
+    assert trash_record.find("deal", deal.id)
     run_emptying(JOB_DUE + 5 * DAY)
-    assert trash.find("deal", deal.id) is None
+    assert trash_record.find("deal", deal.id) is None
 
 
 def test_what_is_restored_and_deleted_anew_while_it_is_purged_stays_in_the_trash(monkeypatch):
@@ -336,7 +336,7 @@ def test_what_is_restored_and_deleted_anew_while_it_is_purged_stays_in_the_trash
 
     monkeypatch.setattr(trash, "_history", meanwhile)
     assert not trash.purge("deal", deal.id, by=SITE, now=JOB_DUE, until=JOB_DUE - 30 * DAY)
-    assert trash.find("deal", deal.id).at == NOW + 5 * DAY
+    assert trash_record.find("deal", deal.id).at == NOW + 5 * DAY
 
 
 def test_a_day_with_many_deletions_is_emptied_in_steps(wait_for_indexes, monkeypatch):
@@ -371,7 +371,7 @@ def test_many_prices_go_a_few_at_a_time_and_nothing_comes_back_in_between(monkey
         with pytest.raises(errors.Unavailable):
             trash.purge("deal", deal.id, by=EDITOR, now=LATER)
     assert len(deals.prices_of(deal.id)) == 5
-    assert trash.get("deal", deal.id).is_being_emptied
+    assert trash_record.get("deal", deal.id).is_being_emptied
     with pytest.raises(errors.Conflict, match="being deleted for good"):
         restore(deal)
     trash.purge("deal", deal.id, by=EDITOR, now=LATER)
@@ -399,7 +399,7 @@ def test_a_deal_deleted_and_restored_by_many_is_there_once_or_in_the_trash():
     results = races.at_once(*[partial(deal_changes.delete, deal, by="ann", now=NOW)] * 3)
     assert not [one for one in results if isinstance(one, Exception)]
     races.at_once(*restores, partial(deal_changes.delete, deal, by="ann", now=NOW))
-    there, in_trash = deals.get_many([deal.id]), trash.find("deal", deal.id)
+    there, in_trash = deals.get_many([deal.id]), trash_record.find("deal", deal.id)
     assert len(there) + (in_trash is not None) == 1
     assert brands.get_with_counts("nordlicht").deals == len(there)
 
@@ -430,7 +430,7 @@ def test_what_is_restored_while_the_trash_is_emptied_is_whole_or_gone():
             partial(trash.restore, "deal", deal.id, by="ann", now=LATER),
             partial(trash.purge, "deal", deal.id, by="bob", now=LATER),
         )
-        assert trash.find("deal", deal.id) is None
+        assert trash_record.find("deal", deal.id) is None
         assert len(deals.prices_of(deal.id)) == len(deals.get_many([deal.id]))
 
 

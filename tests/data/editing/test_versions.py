@@ -10,7 +10,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deal_changes, deals, drafts, publishing
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.editing import trash, versions
+from dealsite.data.editing import trash, trash_record, versions
 from dealsite.data.editing.versions import Version
 from dealsite.data.entities.deals import HERE
 from dealsite.data.integrity import checks
@@ -112,7 +112,7 @@ def test_versions_of_a_deal_that_was_moved_go_with_the_trash_too():
     new_id = make_id(NOW + 2 * DAY)
     moved = publishing.reschedule(deal, NOW + 2 * DAY, new_id=new_id, by=EDITOR, now=NOW)
     deal_changes.delete(moved, by=EDITOR, now=NOW)
-    assert trash.get("deal", new_id).history_id == deal.id
+    assert trash_record.get("deal", new_id).history_id == deal.id
     trash.purge("deal", new_id, by=EDITOR, now=NOW)
     assert numbers(deal.id) == []
 

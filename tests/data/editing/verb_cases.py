@@ -11,7 +11,7 @@ from typing import Any
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deal_changes, deals, drafts, featured, publishing
 from dealsite.data.catalogue.drafts import Entry
-from dealsite.data.editing import links, pending_edits, trash
+from dealsite.data.editing import links, pending_edits, trash, trash_record
 from dealsite.data.editing.bulk import BulkResult
 from dealsite.data.editing.pending_edits import PendingEdits
 from dealsite.data.editing.verbs.chart import ALL
@@ -284,7 +284,7 @@ CASES: dict[str, Case] = {
     ),
     "delete": Case(
         value="",
-        shows=lambda kind, row: trash.get(kind, row.id).by,
+        shows=lambda kind, row: trash_record.get(kind, row.id).by,
         becomes=EDITOR,
         before="1",
         entries=("deleted", "restored"),

@@ -1,4 +1,4 @@
-"""A sound item of each type of batches.py, with every attribute that it can have."""
+"""A sound item of each type of imports and bulk changes, with every attribute that it can have."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""What can be done to deals and drafts: each verb once, for one and for many, in the order that menus show them.
-
-Verbs about what is stored beside a deal: an editor's word for its link, and what it is to become.
-"""
+"""What can be done to deals and drafts: each verb once, for one and for many, in the order that menus show them."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,4 @@
-"""Verbs that give one field of a deal or draft another value, or a few that belong together.
-
-Verbs that change any fields at once: what a form says, a row of a file, or an earlier version.
-"""
+"""Verbs that change fields of a deal or draft: one, a few that belong together, or any, as a form or a file says."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

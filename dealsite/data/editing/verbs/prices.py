@@ -1,7 +1,4 @@
-"""Verbs that change what deals cost: each its own price, by one rule for all.
-
-Verbs that say when a deal ends, and when it goes live.
-"""
+"""Verbs that change what deals cost, each its own price by one rule for all, and when they end or go live."""
 
 import re
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""The verbs that make a deal of a draft, a draft of either, and move both to the trash.
-
-Verbs that put deals on the featured list of a page, and take them off.
-"""
+"""Verbs that publish drafts, copy, feature and unfeature deals, and move deals and drafts to the trash."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
