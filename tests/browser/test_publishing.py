@@ -247,10 +247,23 @@ def test_the_form_asks_for_what_the_seller_has_and_hides_nothing_that_is_filled(
     assert [one for one in (link, code, stock) if one.is_visible()] == [link]
 
 
-def test_a_link_that_is_pasted_for_a_title_is_read_at_once(editor_window, monkeypatch):
+@pytest.fixture
+def lamp(monkeypatch) -> None:
     sources = dict.fromkeys(("title", "brand", "price"), "JSON-LD")
-    lamp = ProductPage(title="Desk lamp", brand="Ochsenkop", price=Decimal("79.90"), sources=sources)
-    monkeypatch.setattr(while_typing, "fetch_product", {"https://shop.example/lamp": lamp}.__getitem__)
+    page = ProductPage(title="Desk lamp", brand="Ochsenkop", price=Decimal("79.90"), sources=sources)
+    monkeypatch.setattr(while_typing, "fetch_product", {"https://shop.example/lamp": page}.__getitem__)
+
+
+def test_a_brand_that_is_not_known_is_missing_before_its_field_offers_names(editor_window, lamp):
+    page: Page = editor_window()
+    page.route("**/combobox.*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
+    page.goto("/cms/deals/new/")
+    assert is_paste_taken(field(page, "Title"), "https://shop.example/lamp")
+    expect(field(page, "Brand")).to_have_value("Ochsenkop")
+    expect(page.get_by_role("region", name="To publish")).to_contain_text("3 / 5")
+
+
+def test_a_link_that_is_pasted_for_a_title_is_read_at_once(editor_window, lamp):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
     title, link = field(page, "Title"), field(page, "Link to the shop")

@@ -9,8 +9,8 @@
   const now = { label: publish.textContent, verb: publish.value };
   const field = (name) => form.elements.namedItem(name);
 
-  // A brand that is neither known nor to be created is no brand yet: combobox.js says so.
-  const isThere = ({ value, role, ariaInvalid }) => value.trim() && !(role === "combobox" && ariaInvalid === "true");
+  // A brand that is neither known nor to be created is no brand yet: the page says so, and combobox.js.
+  const isThere = ({ name, value, ariaInvalid }) => value.trim() && !(name === "brand" && ariaInvalid === "true");
 
   const show = () => {
     for (const row of needed) {
@@ -57,6 +57,5 @@
   form.addEventListener("input", show);
   form.addEventListener("change", show);
   form.addEventListener("focusout", show);
-  window.addEventListener("load", show); // combobox.js has found its fields by then
   show();
 })();
