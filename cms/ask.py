@@ -10,14 +10,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import query
 from cms.shared.fields import CleanTextField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import back_office
 from dealsite.accounts.security_log import note
 from dealsite.ask import charts, runs
 from dealsite.ask.lake import Lake, is_elsewhere, may_ask, open_lake
@@ -28,7 +27,7 @@ from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE
 from dealsite.data.table.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import new_id, new_ulid
 from dealsite.text.spreadsheets import number_in
-from dealsite.web.pages import action, open_while, page, part
+from dealsite.web.pages import open_while
 
 SHOWN = 100  # rows on a page
 LONGEST_ROW = 10_000  # characters of a row's cells on a page,
@@ -80,9 +79,7 @@ class AnswerView:
     milliseconds: int
 
 
-@page("1 query", at=("", "?ready=price-history-of-a-deal"))
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 query", at=("", "?ready=price-history-of-a-deal"))
 def ask(request: EditorRequest) -> HttpResponse:
     """The editor of questions; a question that is sent is asked, and leads to its answer."""
     if request.method != "POST":
@@ -124,9 +121,7 @@ def _ready(request: EditorRequest) -> dict[str, runs.ReadyQuestion]:
     return {slug: one for slug, one in found.items() if may_ask(one.sql, request.user.roles)}
 
 
-@page("1 query", at=tuple(f"/cms/ask/answers/{{answers[{number}]}}/" for number in range(5)))
-@role("back office")
-@require_safe
+@back_office.page("1 query", at=tuple(f"/cms/ask/answers/{{answers[{number}]}}/" for number in range(5)))
 @vary_on_headers("HX-Request")
 def answer(request: EditorRequest, run_id: str) -> HttpResponse:
     """The answer of a question, or how far it is; as a part while one waits for it."""
@@ -177,9 +172,7 @@ def _short(value: Any, most: int) -> Any:
     return f"{value[:most]} …" if isinstance(value, str) and len(value) > most else value
 
 
-@part("none")
-@role("back office")
-@require_safe
+@back_office.part("none")
 def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
     """An answer as a file for spreadsheets."""
     run = runs.look(run_id, by=request.user.username, roles=request.user.roles)
@@ -191,19 +184,15 @@ def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
     return response
 
 
-@action
+@back_office.action
 @open_while("read-only")
-@role("back office")
-@require_POST
 def cancel_answer(request: EditorRequest, run_id: str) -> HttpResponse:
     """End a question that is being answered."""
     run = runs.cancel(run_id, by=request.user.username, roles=request.user.roles)
     return redirect("cms_answer", run.id)
 
 
-@action
-@role("back office")
-@require_POST
+@back_office.action
 def save_question(request: EditorRequest) -> HttpResponse:
     """Save what stands in the editor, under the title given."""
     form = QuestionForm(request.POST)
@@ -224,9 +213,7 @@ def save_question(request: EditorRequest) -> HttpResponse:
     return redirect("cms_saved_question", question.id)
 
 
-@page("1 get + 1 query")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 get + 1 query")
 def saved_question(request: EditorRequest, question_id: str) -> HttpResponse:
     """A saved question, to ask or to change."""
     stored = questions.get(question_id)
@@ -254,9 +241,7 @@ def saved_question(request: EditorRequest, question_id: str) -> HttpResponse:
     return redirect("cms_saved_question", question_id)
 
 
-@page("1 get")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 get")
 def delete_question(request: EditorRequest, question_id: str) -> HttpResponse:
     """Delete a saved question, once that is confirmed."""
     stored = questions.get(question_id)

@@ -15,7 +15,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk_form import (
@@ -31,8 +30,8 @@ from cms.bulk_form import (
 from cms.jobs import row as job_row
 from cms.lists.deal_list import STATES, query
 from cms.shared import requests as toast
-from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, next_address
+from dealsite.accounts.decorators import editors, sent_again
 from dealsite.data.catalogue import drafts, lists
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.drafts import Entry
@@ -46,7 +45,6 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.search.lists import LACKS, find_deals, is_found
 from dealsite.text import stored_words
 from dealsite.text.spreadsheets import number_in, safe_cell
-from dealsite.web.pages import part
 from dealsite.worker.bulk import AT_ONCE, Outcome, change_at_once, targets_of, undo_at_once
 
 SHOWN = 25
@@ -77,7 +75,7 @@ class BulkPreview:
     missing: int = 0
 
 
-@editor_page(
+@editors.page(
     "none or 3 queries + 3 batch gets",
     at=(
         "?all=1&action=expiry",
@@ -154,7 +152,7 @@ def _previewed(change: BulkChange, entry: Entry, prefetched: Prefetched, now: da
     return Preview(entry.id, entry.content.title, address, before, after, refusal)
 
 
-@editor_action
+@editors.action
 @sent_again
 def do(request: EditorRequest, action: str) -> HttpResponse:
     """Do what a button says: up to 25 at once, more by a job; ask first for a value, and before many are changed."""
@@ -248,7 +246,7 @@ def why_not(change: BulkChange, row: BulkResult) -> str:
     return said % {"reason": reason, "is_now": is_now, "wanted": wanted}
 
 
-@editor_page("1 get + 1 query", at=("/cms/deals/bulk/{bulk[0]}/", "/cms/deals/bulk/{bulk[1]}/"))
+@editors.page("1 get + 1 query", at=("/cms/deals/bulk/{bulk[0]}/", "/cms/deals/bulk/{bulk[1]}/"))
 @vary_on_headers("HX-Request")
 def bulk_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """How far a change has come, what was left alone and why; renews itself while it goes on."""
@@ -292,9 +290,7 @@ def _refused(one: Bulk, row: BulkResult) -> Preview:
     return Preview(row.id, row.title, address, refusal=why_not(one.change, row))
 
 
-@part("1 get + 1 query")
-@role("editor")
-@require_safe
+@editors.part("1 get + 1 query")
 def report(request: EditorRequest, job_id: str) -> HttpResponseBase:
     """All that were left alone, and why, as a file for spreadsheets; read while it is sent, but for its first part."""
     one = bulk.get(job_id)
@@ -329,7 +325,7 @@ def _csv(rows: list[list[str]]) -> bytes:
     return file.getvalue().encode()
 
 
-@editor_action
+@editors.action
 def undo(request: EditorRequest, job_id: str) -> HttpResponse:
     """Take a change back as far as nobody else has changed the same since; of up to 25 at once."""
     one, now, by = bulk.get(job_id), timezone.now(), request.user.username

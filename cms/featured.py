@@ -16,7 +16,8 @@ from cms.deals.while_typing import holds_a_frame, previewed
 from cms.featured_page import Arrangement, PlanForm, check_page, plan_of, show, tabs, with_faults
 from cms.shared import requests
 from cms.shared.fields import typed_time, version_in
-from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import deals, drafts, featured, featured_plans, lists
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT, DealCard
 from dealsite.data.catalogue.deals import Deal
@@ -34,7 +35,7 @@ from dealsite.worker.exports import exported
 Found = dict[str, Deal]
 
 
-@editor_page("1 batch get + 1 query")
+@editors.page("1 batch get + 1 query")
 @exported(
     gettext_lazy("Planned lists"),
     "id, page, @shown_from=at, state, deals=deals.title, planned_by=by, @changed_at=updated_at, why, left_out",
@@ -51,7 +52,7 @@ def plan_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/featured/plans.html", context)
 
 
-@editor_form("2 batch gets + 1 query")
+@editors.form("2 batch gets + 1 query")
 @holds_a_frame
 def featured_page(request: EditorRequest, page_id: str = FRONT) -> HttpResponse:
     """The featured list of one page; POST changes the list in the form, saves it or plans it."""
@@ -181,7 +182,7 @@ def _plan(
 
 
 @open_while("read-only")
-@editor_action
+@editors.action
 def preview_page(request: EditorRequest, page_id: str) -> HttpResponse:
     """The page as shoppers will see it with the list of the form: now, or at the time of a plan.
 
@@ -211,7 +212,7 @@ def preview_page(request: EditorRequest, page_id: str) -> HttpResponse:
     return previewed(request, "cms/featured/_previewed.html", context)
 
 
-@editor_action
+@editors.action
 def cancel_plan(request: EditorRequest, plan_id: str) -> HttpResponse:
     """Give up a planned list; it can be planned again from where it is shown."""
     plan = featured_plans.cancel(featured_plans.get(plan_id), by=request.user.username, now=timezone.now())

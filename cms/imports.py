@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -33,8 +32,8 @@ from cms.import_forms import (
 )
 from cms.lists.deal_list import query
 from cms.shared.forms import FIELD_LABELS
-from cms.shared.requests import EditorRequest, editor_form, new_id_in
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest, new_id_in
+from dealsite.accounts.decorators import editors, sent_again
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
 from dealsite.data.editing import imports
@@ -58,7 +57,6 @@ from dealsite.imports.csv_format import START_BYTES
 from dealsite.imports.layout import Layout, NameChoice, format_of, name_key
 from dealsite.templatetags.design import grouped, moment, money
 from dealsite.text.spreadsheets import number_in
-from dealsite.web.pages import part
 from dealsite.web.uploads import takes_files
 from dealsite.worker import imports as running
 from dealsite.worker.exports import every, exported
@@ -91,8 +89,8 @@ class ImportRow:
     percent: int | None
 
 
-@takes_files(2 * csv_files.MAX_BYTES, file_bytes=csv_files.MAX_BYTES)  # a form says better what is too large
-@editor_form("1 query")
+@takes_files(2 * csv_files.MAX_BYTES, file_bytes=csv_files.MAX_BYTES)
+@editors.form("1 query")
 @sent_again
 @exported(
     gettext_lazy("Imports"),
@@ -125,7 +123,7 @@ def import_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/imports/imports.html", context, status=422 if form.errors else 200)
 
 
-@editor_form(
+@editors.form(
     "2 gets", at=("/cms/imports/{imports[0]}/", "/cms/imports/{imports[1]}/", "/cms/imports/{imports[2]}/")
 )
 @sent_again
@@ -430,9 +428,7 @@ def percent_of(job: Job | None) -> int | None:
     return min(99, progress.done * 100 // progress.total) if progress.total else None
 
 
-@part("1 get")
-@role("editor")
-@require_safe
+@editors.part("1 get")
 def import_file(request: EditorRequest, import_id: str, part: str) -> HttpResponseBase:
     """The report of an import, or its rejected rows, as a download."""
     one = imports.get(import_id)

@@ -17,14 +17,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk_form import in_words
 from cms.lists.deal_list import query
-from cms.shared.requests import EditorRequest, editor_action, new_id_in, next_address
+from cms.shared.requests import EditorRequest, new_id_in, next_address
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import editors, staff
 from dealsite.accounts.requests import SignedIn
 from dealsite.accounts.security_log import note
 from dealsite.data.catalogue.content import MAKE_RENDITIONS
@@ -44,7 +43,6 @@ from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
 from dealsite.text import stored_words
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import action, page, part
 from dealsite.worker import exports as files
 from dealsite.worker.exports import ShownList, every, exported, list_at
 
@@ -175,9 +173,7 @@ def _month_of(query: QueryDict, now: datetime) -> str:
     return month
 
 
-@page("1 query + 1 batch get + 1 get")
-@role("editor", "back office")
-@require_safe
+@staff.page("1 query + 1 batch get + 1 get")
 @vary_on_headers("HX-Request")
 @exported(
     gettext_lazy("Jobs"),
@@ -229,25 +225,25 @@ def _act(request: EditorRequest, job_id: str, act: Callable[..., None], said: st
     return HttpResponseRedirect(next_address(request, reverse("cms_jobs")))
 
 
-@editor_action
+@editors.action
 def pause_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a job rest until it is resumed."""
     return _act(request, job_id, queue.pause, _("The job is paused."))
 
 
-@editor_action
+@editors.action
 def resume_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Let a paused job go on."""
     return _act(request, job_id, queue.resume, _("The job goes on."))
 
 
-@editor_action
+@editors.action
 def cancel_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """End a job for good; messages that were sent stay."""
     return _act(request, job_id, queue.cancel, _("The job is cancelled. What it did already stays."))
 
 
-@editor_action
+@editors.action
 def retry_job(request: EditorRequest, job_id: str) -> HttpResponse:
     """Try a failed job again."""
     limits.count_use(request, "retry", now=timezone.now())
@@ -264,9 +260,7 @@ class _TooLong(Exception):
     """A list has more than is written while somebody waits."""
 
 
-@action
-@role("editor", "back office")
-@require_POST
+@staff.action
 def export_list(request: EditorRequest) -> HttpResponseBase:
     """Export the list that an address shows, as far as its filters go: all pages of it."""
     token, now = new_id_in(request, "token"), timezone.now()
@@ -291,9 +285,7 @@ def export_list(request: EditorRequest) -> HttpResponseBase:
     return _download(file, f"{shown.name}-{now:%Y-%m-%d}.csv")
 
 
-@part("1 get", seen_by="admin")
-@role("editor", "back office")
-@require_safe
+@staff.part("1 get", seen_by="admin")
 def download_export(request: EditorRequest, job_id: str) -> HttpResponseBase:
     """The file that a job has written, for who may see its list."""
     job, payload = exports.get(job_id, now=timezone.now())

@@ -13,11 +13,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_safe
 
 from cms.lists.deal_list import query
 from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import admins
 from dealsite.accounts.security_log import FAILURES
 from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.audit import Entry
@@ -28,7 +27,6 @@ from dealsite.data.people.security_events import ALARM_SPAN
 from dealsite.data.table.errors import Invalid
 from dealsite.text import stored_words
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import page
 from dealsite.worker.exports import every, exported
 
 DAY = timedelta(days=1)
@@ -183,12 +181,10 @@ def _all_entries(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
         yield {"entry": entry, "changes": changes}
 
 
-@page(
+@admins.page(
     "1 query or 1 query + 1 batch get",
     at=("", "?by=eve", "?kind=deal&subject={live.id}", "?kind=deal", "?day=2020-01-01"),
 )
-@role("admin")
-@require_safe
 @exported(
     gettext_lazy("Audit log"),
     "id=entry.id, @at=entry.at, person=entry.by, kind=entry.kind, subject=entry.subject, what=entry.what, "
@@ -271,9 +267,9 @@ class SecurityForm(LogForm):
         return data
 
 
-@page("2 queries", at=("", "?username=eve", "?event=sign_in_failed", "?network=127.0.0.1", "?day=2020-01-01"))
-@role("admin")
-@require_safe
+@admins.page(
+    "2 queries", at=("", "?username=eve", "?event=sign_in_failed", "?network=127.0.0.1", "?day=2020-01-01")
+)
 def security_log(request: EditorRequest) -> HttpResponse:
     """What happened today, on a day, to a user, from a network, or of a kind; and how many tries failed lately."""
     form = SecurityForm(request.GET if request.GET else None)

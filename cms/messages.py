@@ -13,15 +13,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from cms.jobs import row
 from cms.lists.deal_list import id_in, query
 from cms.shared.fields import CleanTextField, LocalTimeField
 from cms.shared.forms import show_zone
-from cms.shared.requests import OPEN_FOR_LONG, EditorRequest, editor_page
+from cms.shared.requests import OPEN_FOR_LONG, EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import fresh, role
+from dealsite.accounts.decorators import editors, fresh
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.display_names import brand_names, category_names
@@ -32,7 +31,6 @@ from dealsite.data.people.announcements import Audience
 from dealsite.data.people.messages import Message
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import first_ulid_of, is_new, is_ulid, new_ulid, time_of
-from dealsite.web.pages import page
 from dealsite.worker.exports import every, exported
 
 RANDOM_PART = slice(10, 26)  # of a ULID; the first ten characters are its time
@@ -95,7 +93,7 @@ class MessageForm(forms.Form):
             self.add_error("send_at", _("The deal has expired by then. Choose an earlier time."))
 
 
-@editor_page("1 query")
+@editors.page("1 query")
 @exported(
     gettext_lazy("Messages"),
     "id, @goes_out_at=going_out_at, state, headline, deal, brand=audience.brand, category=audience.category",
@@ -135,10 +133,8 @@ def _sends_to_all(request: HttpRequest) -> bool:
     return request.POST.get("action") == "send" and request.POST.get("audience") == ALL
 
 
-@page("none or 1 batch get", at=("", "?deal={live.id}"))
-@role("editor")
+@editors.form("none or 1 batch get", at=("", "?deal={live.id}"))
 @fresh(when=_sends_to_all)
-@require_http_methods(["GET", "HEAD", "POST"])
 def new_message(request: EditorRequest) -> HttpResponse:
     """Write a message about a deal, which is named by its id or a link; POST looks at it, then sends it."""
     text = (request.POST if request.method == "POST" else request.GET).get("deal", "")[:2000].strip()

@@ -12,25 +12,21 @@ from django.shortcuts import render
 from django.utils import formats, timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import staff
 from dealsite.ask import numbers as lake_numbers
 from dealsite.ask.lake import open_lake
 from dealsite.ask.numbers import OF_EDITORS, SPAN, WEEK, Number
 from dealsite.lake.entities import ADMIN
 from dealsite.templatetags.design import grouped, money
-from dealsite.web.pages import page
 
 WIDTH, HEIGHT, EDGE = 80, 32, 2  # of a figure's line, in the units of its drawing
 FEW = 20  # fewer than that are compared by their difference, not by percents
 
 
-@page("none")
-@role("editor", "back office")
-@require_safe
+@staff.page("none")
 @vary_on_headers("HX-Request")
 def numbers(request: EditorRequest) -> HttpResponse:
     """What happened in the last 30 days, day by day."""

@@ -10,14 +10,13 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms import site_state
 from cms.shared.edit_form import EditForm, Show
 from cms.shared.fields import CleanTextField, MarkdownField
 from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import fresh, role
+from dealsite.accounts.decorators import admins, fresh
 from dealsite.data.editing import site_pages as stored
 from dealsite.data.editing.site_pages import SitePage, sample
 from dealsite.data.entities.operations import (
@@ -29,16 +28,14 @@ from dealsite.data.entities.operations import (
     READ_ONLY,
 )
 from dealsite.data.jobs import site_switch
-from dealsite.web.pages import CLOSED, open_while, page
+from dealsite.web.pages import CLOSED, open_while
 from dealsite.worker.schedule import SCHEDULE
 
 SECTIONS = ("problems", "switch", "machines", "queue", "commands")
 HASH_CHARACTERS = 12
 
 
-@page(f"1 get + {4 + len(SCHEDULE)} queries")
-@role("admin")
-@require_safe
+@admins.page(f"1 get + {4 + len(SCHEDULE)} queries")
 @vary_on_headers("HX-Request")
 def operations(request: EditorRequest) -> HttpResponse:
     """How the site is doing. Renews itself each 15 seconds: of what the browser `have`s, only what changed is sent."""
@@ -84,11 +81,9 @@ class SwitchForm(forms.Form):
     )
 
 
-@page("1 get")
+@admins.form("1 get")
 @open_while(*CLOSED)
-@role("admin")
 @fresh
-@require_http_methods(["GET", "HEAD", "POST"])
 def switch_site(request: EditorRequest) -> HttpResponse:
     """Show how the switch stands, and turn it by POST. 1 get, or 1 transaction."""
     if request.method != "POST":
@@ -112,17 +107,13 @@ class SitePageForm(EditForm):
     compared = ("en", "de")
 
 
-@page("1 batch get")
-@role("admin")
-@require_safe
+@admins.page("1 batch get")
 def site_pages(request: EditorRequest) -> HttpResponse:
     """The pages, each with who wrote its text and when, or that it is a sample."""
     return render(request, "cms/operations/site_pages.html", {"site_pages": stored.all_pages()})
 
 
-@page("1 get", at="/cms/pages/terms/")
-@role("admin")
-@require_http_methods(["GET", "HEAD", "POST"])
+@admins.form("1 get", at="/cms/pages/terms/")
 def site_page(request: EditorRequest, slug: str) -> HttpResponse:
     """The texts of a page, which a save changes and `sample` drops. 1 get, or 1 get + 1 transaction."""
     if request.method == "POST":

@@ -8,12 +8,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
 
 from cms.orders import NUMBER, OrderRef, back_to, none_chosen, read_refs
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import back_office
 from dealsite.data.commerce import order_changes, orders
 from dealsite.data.commerce.order_changes import BEFORE
 from dealsite.data.commerce.order_record import Order
@@ -22,7 +21,6 @@ from dealsite.data.names import clean_text, shown_email
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, DataError, Invalid, NotFound, Unavailable
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import action, page
 
 IT_IS = {
     PLACED: gettext_lazy("It is not shipped yet."),
@@ -57,9 +55,7 @@ class OrderRow:
     error: str = ""
 
 
-@page("1 batch get", at="?order={shopper}/{order}")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 batch get", at="?order={shopper}/{order}")
 def ship_orders(request: EditorRequest) -> HttpResponse:
     """Ask for tracking numbers, then mark orders shipped."""
     now, by = timezone.now(), request.user.username
@@ -73,9 +69,7 @@ def ship_orders(request: EditorRequest) -> HttpResponse:
     return _page(request, SHIPPED, ship)
 
 
-@page("1 batch get", at="?order={shopper}/{order}")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 batch get", at="?order={shopper}/{order}")
 def deliver_orders(request: EditorRequest) -> HttpResponse:
     """Ask, then mark orders delivered."""
     now, by = timezone.now(), request.user.username
@@ -86,9 +80,7 @@ def deliver_orders(request: EditorRequest) -> HttpResponse:
     return _page(request, DELIVERED, deliver)
 
 
-@page("1 batch get", at="?order={shopper}/{order}")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 batch get", at="?order={shopper}/{order}")
 def cancel_orders(request: EditorRequest) -> HttpResponse:
     """Ask for the reason, then cancel orders."""
     now, by = timezone.now(), request.user.username
@@ -103,9 +95,7 @@ def cancel_orders(request: EditorRequest) -> HttpResponse:
     return _page(request, CANCELLED, cancel, reason=reason, reason_error=wrong)
 
 
-@action
-@role("back office")
-@require_POST
+@back_office.action
 def send_order_mail(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """Send a mail about an order again, to the shopper's address of today: once, however often it is pressed."""
     now, time = timezone.now(), request.POST.get("time", "")

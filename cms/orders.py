@@ -14,12 +14,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_safe
 
 from cms.lists.deal_list import id_in, query
 from cms.payments import ALL, MOST_EXPORTED_DAYS, read_span, with_addresses
 from cms.shared.requests import EditorRequest, next_address
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import back_office
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.order_record import Order, OrderCard
@@ -33,7 +32,6 @@ from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import order_status
-from dealsite.web.pages import page, part
 from dealsite.worker.exports import every, exported, in_batches
 from dealsite.worker.mails import HEADLINES, SUBJECTS
 
@@ -83,9 +81,7 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=timezone.get_current_timezone()).astimezone(UTC)
 
 
-@page("4 queries", at=("", "?list=shipped"))
-@role("back office")
-@require_safe
+@back_office.page("4 queries", at=("", "?list=shipped"))
 @exported(
     gettext_lazy("Orders"),
     "Order=order.id, State=order.status, @Placed=order.placed_at, @State since=order.closed_at, "
@@ -138,9 +134,7 @@ def _position(moment: datetime) -> str:
     return f"{iso(moment)}#{first_ulid_of(moment)}"
 
 
-@part("4 queries")
-@role("back office")
-@require_safe
+@back_office.part("4 queries")
 def order_news(request: EditorRequest) -> HttpResponse:
     """What came into a list since its page was shown: 204 if nothing did, else rows for its end, or a line."""
     listed, since = request.GET.get("list", "placed"), request.GET.get("since", "")
@@ -180,9 +174,7 @@ def _shown_page(request: EditorRequest) -> str:
     return address if address.startswith(reverse("cms_orders")) else reverse("cms_orders")
 
 
-@page("none", at="?q=nothing")
-@role("back office")
-@require_safe
+@back_office.page("none", at="?q=nothing")
 def find_order(request: EditorRequest) -> HttpResponse:
     """Lead to an order or to who has a deal, by id or link, or to a user's orders, by name or e-mail address."""
     text = request.GET.get("q", "")[:2000].strip()
@@ -219,9 +211,7 @@ def _username(text: str) -> str:
         return ""
 
 
-@page("1 query", at=("", "/cms/orders/of/nobody/"))
-@role("back office")
-@require_safe
+@back_office.page("1 query", at=("", "/cms/orders/of/nobody/"))
 def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
     """One page of a user's orders, newest first, all or of a status."""
     if not is_username(username):
@@ -284,9 +274,7 @@ def none_chosen(request: EditorRequest) -> HttpResponse:
     return redirect(back_to(request))
 
 
-@page("2 gets + 2 queries + 2 batch gets")
-@role("back office")
-@require_safe
+@back_office.page("2 gets + 2 queries + 2 batch gets")
 def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """One order: what was bought, where it goes, how it is paid, what happened to it, and its mails."""
     stored = orders.get(username, order_id)
@@ -317,9 +305,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     return render(request, "cms/orders/order.html", context)
 
 
-@page("1 batch get + 1 query", at="?order={shopper}/{order}")
-@role("back office")
-@require_safe
+@back_office.page("1 batch get + 1 query", at="?order={shopper}/{order}")
 def packing_slips(request: EditorRequest) -> HttpResponse:
     """The slips of up to 25 orders, each on a page of its own; none for an order whose lines do not add up."""
     refs = read_refs(request.GET.getlist("order"))

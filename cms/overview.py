@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms import site_state
@@ -24,7 +23,7 @@ from cms.logs import AuditRow, row
 from cms.numbers import Change, Figure, figure, of_lake, two_weeks
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import staff
 from dealsite.accounts.requests import destination
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.commerce import orders
@@ -40,7 +39,6 @@ from dealsite.data.table.parallel import together
 from dealsite.search.finding import known_of
 from dealsite.templatetags.design import grouped
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import action, page
 from dealsite.worker.schedule import SCHEDULE
 
 
@@ -61,9 +59,7 @@ class SettingsForm(forms.Form):
     )
 
 
-@page("none")
-@role("editor", "back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@staff.form("none")
 def user_settings(request: EditorRequest) -> HttpResponse:
     """The choices of whoever is signed in; changed by POST."""
     chosen = request.user.preferences
@@ -78,9 +74,7 @@ def user_settings(request: EditorRequest) -> HttpResponse:
     return redirect("cms_settings")
 
 
-@action
-@role("editor", "back office")
-@require_POST
+@staff.action
 def choose(request: EditorRequest) -> HttpResponse:
     """Keep what was chosen on a page, its language, the width of its menu or how close rows are, and go back."""
     flags = ("small_menu", "compact_rows")
@@ -93,9 +87,7 @@ def choose(request: EditorRequest) -> HttpResponse:
     return redirect(destination(request, reverse("cms_home")))
 
 
-@page("none")
-@role("editor", "back office")
-@require_safe
+@staff.page("none")
 def show_help(request: EditorRequest) -> HttpResponse:
     """What the CMS's pages are for, and every shortcut."""
     return render(request, "cms/home/help.html", {"version": __version__})
@@ -150,13 +142,11 @@ class Task:
     next: str = ""
 
 
-@page(
+@staff.page(
     "4 queries + 1 batch get or 4 queries or 10 queries or 14 queries or "
     f"1 get + {6 + len(SCHEDULE)} queries",
     at=("", "?view=deals", "?view=office", "?view=site", "?open=drafts"),
 )
-@role("editor", "back office")
-@require_safe
 @vary_on_headers("HX-Request")
 def overview(request: EditorRequest) -> HttpResponse:
     """What needs somebody in their role, how the last days went, and what was done; for htmx the numbers alone."""

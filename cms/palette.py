@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.deals.while_typing import similar_to
@@ -20,13 +19,12 @@ from cms.shared.forms import DealForm
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
 from cms.taxonomy import brands_like
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import staff
 from dealsite.data.catalogue.brands import all_brands
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.names import slugify
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.search.lists import find_deals, words_in
-from dealsite.web.pages import page
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
 
@@ -50,9 +48,7 @@ class Group:
     choices: list[Choice]
 
 
-@page("1 query or 1 query + 2 batch gets", at=("?q=keyboard", "?q={live.content.link}"))
-@role("editor", "back office")
-@require_safe
+@staff.page("1 query or 1 query + 2 batch gets", at=("?q=keyboard", "?q={live.content.link}"))
 @vary_on_headers("HX-Request")
 def palette(request: EditorRequest) -> HttpResponse:
     """What goes with the words typed so far, as a page or as the options of the dialog; all pages for no words."""

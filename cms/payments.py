@@ -14,13 +14,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import lazy
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from cms.lists.deal_list import query
 from cms.shared.fields import day_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import fresh, role
+from dealsite.accounts.decorators import back_office, fresh
 from dealsite.data.commerce import payment_lists, payment_record
 from dealsite.data.commerce.payment_lists import PaymentRow, RowsPage
 from dealsite.data.commerce.payment_record import Payment
@@ -32,7 +31,6 @@ from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import payment_status
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import page
 from dealsite.worker.exports import every, exported
 
 MOST_DAYS = 31
@@ -128,12 +126,10 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
             yield {"payment": row, "currency": settings.DEALSITE_CURRENCY}
 
 
-@page(
+@back_office.page(
     "1 batch get + 10 queries or 20 queries + 4 batch gets",
     at=("", "?list=processed", "?list=scheduled&first=2026-11-21&last=x"),
 )
-@role("back office")
-@require_safe
 @exported(
     gettext_lazy("Payments"),
     "Payment=payment.id, Account=payment.account, Order=payment.order, Instalment=payment.number, Of=payment.of, "
@@ -167,9 +163,7 @@ def payment_list(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/payments/payments.html", context, status=422 if span.error else 200)
 
 
-@page("30 queries + 4 batch gets")
-@role("back office")
-@require_safe
+@back_office.page("30 queries + 4 batch gets")
 def overdue_payments(request: EditorRequest) -> HttpResponse:
     """What is due and not paid, by age."""
     now = timezone.now()
@@ -190,9 +184,7 @@ def overdue_payments(request: EditorRequest) -> HttpResponse:
     return render(request, "cms/payments/overdue_payments.html", context)
 
 
-@page("3 queries", at="?q=nothing")
-@role("back office")
-@require_safe
+@back_office.page("3 queries", at="?q=nothing")
 def find_payment(request: EditorRequest) -> HttpResponse:
     """Lead to the payment of a transaction id, or to the payments of an account."""
     text = request.GET.get("q", "").strip()[:300]
@@ -210,9 +202,7 @@ def _of_account(account: str, *, closed: bool, after: str | None = None) -> paym
     return (payment_lists.history if closed else payment_lists.of_account)(account, after=after)
 
 
-@page("1 query", at=("?account={shopper}", "?account=x"))
-@role("back office")
-@require_safe
+@back_office.page("1 query", at=("?account={shopper}", "?account=x"))
 def account_payments(request: EditorRequest) -> HttpResponse:
     """One page of an account's payments: those of open days by when they are due, or those of closed days."""
     account, closed = request.GET.get("account", "")[:300], bool(request.GET.get("closed"))
@@ -254,9 +244,7 @@ def _asked(request: EditorRequest, payment_id: str) -> Payment:
         raise NotFound(_("There is no such payment.")) from None
 
 
-@page("1 batch get", at="?account={shopper}&due={due}")
-@role("back office")
-@require_safe
+@back_office.page("1 batch get", at="?account={shopper}&due={due}")
 def payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     """One payment: its state, and what happened to it."""
     found = _asked(request, payment_id)
@@ -295,26 +283,20 @@ CANCEL = PaymentAction("cancel", gettext_lazy("The payment is cancelled."), canc
 REFUND = PaymentAction("refund", gettext_lazy("The money is refunded within seconds."), refund)
 
 
-@page("1 batch get", at="?account={shopper}&due={due}")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 batch get", at="?account={shopper}&due={due}")
 def retry_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     """Ask, then have a failed payment tried again now."""
     return _page(request, payment_id, RETRY)
 
 
-@page("1 batch get", at="?account={shopper}&due={due}")
-@role("back office")
-@require_http_methods(["GET", "HEAD", "POST"])
+@back_office.form("1 batch get", at="?account={shopper}&due={due}")
 def cancel_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     """Ask for the reason, then cancel a payment."""
     return _page(request, payment_id, CANCEL)
 
 
-@page("1 batch get", at="?account={shopper}&due={due}")
-@role("back office")
+@back_office.form("1 batch get", at="?account={shopper}&due={due}")
 @fresh
-@require_http_methods(["GET", "HEAD", "POST"])
 def refund_payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     """Ask for the reason, then have a payment refunded."""
     return _page(request, payment_id, REFUND)

@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from rapidfuzz import fuzz, process
 
@@ -21,8 +20,8 @@ from cms.jobs import row as job_row
 from cms.lists.deal_list import query
 from cms.shared.edit_form import Show
 from cms.shared.forms import BrandForm, CategoryForm, DealForm, typed_texts
-from cms.shared.requests import EditorRequest, editor_action, editor_form, editor_page
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import brand_merges, brands, categories
 from dealsite.data.catalogue.brands import Brand, BrandName
 from dealsite.data.catalogue.cards import Picture
@@ -34,7 +33,6 @@ from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, Text
 from dealsite.text.spreadsheets import number_in
-from dealsite.web.pages import part
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.exports import exported, in_batches
 
@@ -104,9 +102,7 @@ def brands_near(typed: str, known: list[BrandName]) -> list[BrandName]:
     return list(dict.fromkeys(names[name] for name, _score, _place in found))
 
 
-@part("1 query")
-@role("editor")
-@require_safe
+@editors.part("1 query")
 def brand_name_list(request: EditorRequest) -> HttpResponse:
     """The brands that go with what an editor has typed so far, as options; of a deal, a new one, too."""
     text = (request.GET.get("to_brand") or request.GET.get("brand", ""))[:NAME_CHARACTERS].strip()
@@ -234,7 +230,7 @@ def _all_brand_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, objec
             yield {"slug": brand.slug, "name": brand.name, "deals": number}
 
 
-@editor_page("1 query + 1 batch get")
+@editors.page("1 query + 1 batch get")
 @vary_on_headers("HX-Request")
 @exported(gettext_lazy("Brands"), "short_name=slug, name, deals", _all_brand_rows)
 def brand_list(request: EditorRequest) -> HttpResponse:
@@ -260,7 +256,7 @@ def brand_list(request: EditorRequest) -> HttpResponse:
 
 
 @takes_files(PICTURE_FORM)
-@editor_form("none")
+@editors.form("none")
 def new_brand(request: EditorRequest) -> HttpResponse:
     """A new brand."""
     if request.method != "POST":
@@ -293,13 +289,13 @@ def _taken(request: EditorRequest, form: BrandForm) -> HttpResponse:
 
 
 @takes_files(PICTURE_FORM)
-@editor_form("1 batch get")
+@editors.form("1 batch get")
 def brand(request: EditorRequest, slug: str) -> HttpResponse:
     """One brand: its name, text and logo."""
     return BRAND_PAGE.answer(request, slug)
 
 
-@editor_page("1 batch get")
+@editors.page("1 batch get")
 @exported(
     gettext_lazy("Categories"),
     "short_name=slug, name, deals",
@@ -313,13 +309,13 @@ def category_list(request: EditorRequest) -> HttpResponse:
 
 
 @takes_files(PICTURE_FORM)
-@editor_form("1 batch get")
+@editors.form("1 batch get")
 def category(request: EditorRequest, slug: str) -> HttpResponse:
     """One category: its name, text and picture."""
     return CATEGORY_PAGE.answer(request, slug)
 
 
-@editor_page(
+@editors.page(
     "1 batch get or 1 batch get + 1 get",
     at=("", "?brand=Others", "/cms/brands/others/merge/?brand=Nordlicht"),
 )
@@ -351,7 +347,7 @@ def merge_brand(request: EditorRequest, slug: str) -> HttpResponse:
     )
 
 
-@editor_action
+@editors.action
 def start_merge(request: EditorRequest, slug: str) -> HttpResponse:
     """Merge a brand into the one that was shown, and lead to the page that says how far that has come."""
     brand = brands.get_with_counts(slug)
@@ -365,7 +361,7 @@ def start_merge(request: EditorRequest, slug: str) -> HttpResponse:
     return redirect("cms_merge_brand", slug)
 
 
-@editor_action
+@editors.action
 def undo_merge(request: EditorRequest, slug: str) -> HttpResponse:
     """Give a brand its names and address back, and what was moved and not changed since."""
     try:

@@ -9,12 +9,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.jobs import row as job_row
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import fresh, role
+from dealsite.accounts.decorators import admins, fresh
 from dealsite.accounts.limit_table import ROWS
 from dealsite.accounts.security_log import note
 from dealsite.data.entities.people import ROLES
@@ -25,7 +24,6 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import Forbidden, Invalid
 from dealsite.text import stored_words
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import action, page
 from dealsite.worker.exports import every, exported
 
 DUTIES = {
@@ -36,9 +34,7 @@ DUTIES = {
 REASON_CHARACTERS = 200
 
 
-@page("1 scan + 2 batch gets or 1 get + 1 scan + 2 batch gets", at=("", "?find=nobody"))
-@role("admin")
-@require_safe
+@admins.page("1 scan + 2 batch gets or 1 get + 1 scan + 2 batch gets", at=("", "?find=nobody"))
 @exported(
     gettext_lazy("Users"),
     "user_name=username, name, email, roles=roles_in_order, @created_at, @suspended_at",
@@ -59,9 +55,7 @@ def user_list(request: HttpRequest) -> HttpResponse:
     return render(request, "cms/people/users.html", context)
 
 
-@page("1 get + 3 queries + 1 batch get")
-@role("admin")
-@require_safe
+@admins.page("1 get + 3 queries + 1 batch get")
 def user(request: EditorRequest, username: str) -> HttpResponse:
     """One user, with roles to give and take, and what of their work goes on without them."""
     account = users.get(username)
@@ -83,10 +77,8 @@ def user(request: EditorRequest, username: str) -> HttpResponse:
     return render(request, "cms/people/user.html", context)
 
 
-@action
-@role("admin")
+@admins.action
 @fresh
-@require_POST
 def change_role(request: EditorRequest, username: str, *, give: bool) -> HttpResponse:
     """Give a user a role, or take it from them, from their next request on."""
     name, by = request.POST.get("role", ""), request.user.username
@@ -107,10 +99,8 @@ def change_role(request: EditorRequest, username: str, *, give: bool) -> HttpRes
     return redirect("cms_user", username)
 
 
-@action
-@role("admin")
+@admins.action
 @fresh
-@require_POST
 def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     """Turn off the second factor of a user who has lost it, and sign them out everywhere."""
     by = request.user.username
@@ -127,10 +117,8 @@ def reset_two_factor(request: EditorRequest, username: str) -> HttpResponse:
     return redirect("cms_user", username)
 
 
-@action
-@role("admin")
+@admins.action
 @fresh
-@require_POST
 def end_sessions(request: EditorRequest, username: str) -> HttpResponse:
     """Sign a user out everywhere."""
     account = _other(request, username)
@@ -140,10 +128,8 @@ def end_sessions(request: EditorRequest, username: str) -> HttpResponse:
     return redirect("cms_user", username)
 
 
-@action
-@role("admin")
+@admins.action
 @fresh
-@require_POST
 def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
     """Suspend an account, for a reason that the audit log keeps: its sessions end, and it cannot sign in."""
     account, by = _other(request, username), request.user.username
@@ -158,10 +144,8 @@ def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
     return redirect("cms_user", username)
 
 
-@action
-@role("admin")
+@admins.action
 @fresh
-@require_POST
 def lift_suspension(request: EditorRequest, username: str) -> HttpResponse:
     """Let a suspended user sign in again."""
     account, by = _other(request, username), request.user.username
@@ -202,9 +186,7 @@ class LimitUse:
         return throttles.in_words(int(self.limit.span.total_seconds()))
 
 
-@page("1 batch get + 1 query")
-@role("admin")
-@require_safe
+@admins.page("1 batch get + 1 query")
 def limit_list(request: EditorRequest) -> HttpResponse:
     """Show every limit with its use, and who was stopped lately. 1 batch get + 1 query."""
     now = timezone.now()

@@ -27,7 +27,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts import limits, requests
 from dealsite.accounts.decorators import signed_in
@@ -42,7 +41,7 @@ from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.text.spreadsheets import number_in
 from dealsite.text.stored_words import Text
 from dealsite.web.page_cache import from_this_site
-from dealsite.web.pages import action, page, part
+from dealsite.web.pages import everyone
 
 logger = structlog.get_logger(__name__)
 
@@ -185,15 +184,13 @@ QUANTITY_CHANGED = gettext_lazy("The number of pieces is changed.")
 OF_ANOTHER = gettext_lazy("You are signed in with another account now. This is its cart.")
 
 
-@page("2 queries + 1 batch get", seen_by="shopper")
-@require_safe
+@everyone.page("2 queries + 1 batch get", seen_by="shopper")
 def cart(request: SiteRequest) -> HttpResponse:
     """Show the cart, and what changed in it since the shopper last looked. 2 queries + 1 batch get."""
     return cart_page(request)
 
 
-@action
-@require_POST
+@everyone.action
 @from_this_site
 def add_to_cart(request: SiteRequest) -> HttpResponse:
     """Add a deal to the cart; a visitor without one gets one. 1 batch get + 1 transaction, for htmx 1 get more."""
@@ -214,8 +211,7 @@ def add_to_cart(request: SiteRequest) -> HttpResponse:
     return response
 
 
-@action
-@require_POST
+@everyone.action
 def change_quantity(request: SiteRequest) -> HttpResponse:
     """Have as many pieces as the fields say, and go on to checkout where that was pressed.
 
@@ -224,8 +220,7 @@ def change_quantity(request: SiteRequest) -> HttpResponse:
     return change(request, then=_next_page(request))
 
 
-@action
-@require_POST
+@everyone.action
 def remove_from_cart(request: SiteRequest) -> HttpResponse:
     """Take a line out of the cart, with a way back. 1 batch get + 1 transaction."""
     removed: list[Line] = []
@@ -240,8 +235,7 @@ def remove_from_cart(request: SiteRequest) -> HttpResponse:
     return change(request, remove, removed=removed)
 
 
-@action
-@require_POST
+@everyone.action
 def undo_removal(request: SiteRequest) -> HttpResponse:
     """Put a removed line back to where it was. 1 get, 1 batch get + 1 transaction; twice if it was saved for later."""
     now, form = timezone.now(), UndoForm(request.POST)
@@ -258,22 +252,19 @@ def undo_removal(request: SiteRequest) -> HttpResponse:
     return change(request, put_back)
 
 
-@action
-@require_POST
+@everyone.action
 def save_for_later(request: SiteRequest) -> HttpResponse:
     """Keep a line out of the next order. 1 batch get + 1 transaction."""
     return _move(request, SAVED, gettext_lazy("“%(title)s” is saved for later."))
 
 
-@action
-@require_POST
+@everyone.action
 def move_to_cart(request: SiteRequest) -> HttpResponse:
     """Take a saved line back into the cart. 1 batch get + 1 transaction."""
     return _move(request, ACTIVE, gettext_lazy("“%(title)s” is in your cart again."))
 
 
-@action
-@require_POST
+@everyone.action
 def accept_changes(request: SiteRequest) -> HttpResponse:
     """Make the cart what its deals have become, if that is what was shown; go on to checkout where that was pressed.
 
@@ -287,9 +278,7 @@ def accept_changes(request: SiteRequest) -> HttpResponse:
     return change(request, accept, then=_next_page(request))
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def merge_cart(request: UserRequest) -> HttpResponse:
     """Bring over the cart from before signing in, where that failed then. 1 query + 1 get + 1 transaction."""
     response = HttpResponseRedirect(reverse("cart"))
@@ -297,8 +286,7 @@ def merge_cart(request: UserRequest) -> HttpResponse:
     return response
 
 
-@part("none or 1 get")
-@require_safe
+@everyone.part("none or 1 get")
 def cart_badge(request: SiteRequest) -> HttpResponse:
     """Show how many deals are in the cart, on any page. 1 get.
 
@@ -340,7 +328,7 @@ def change(
     that shows a user's cart asks them to sign in once their session has ended.
     """
     carry_out = partial(_change, make=make, removed=[] if removed is None else removed, then=then)
-    return signed_in(carry_out)(request) if request.POST.get("username") else carry_out(request)  # type: ignore[return-value]
+    return signed_in.guard(carry_out)(request) if request.POST.get("username") else carry_out(request)  # type: ignore[return-value]
 
 
 def _change(

@@ -21,7 +21,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
@@ -37,7 +36,6 @@ from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import money
 from dealsite.text.spreadsheets import number_in
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import page
 from shopping.cart import cart_page
 from shopping.my.orders import steps
 from shopping.my.payments import to_gateway
@@ -138,9 +136,7 @@ def _counted(amounts: Iterable[Decimal]) -> list[str]:
     return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
 
 
-@page("1 query + 1 batch get + 1 get")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("1 query + 1 batch get + 1 get")
 def checkout(request: UserRequest) -> HttpResponse:
     """Show what is to be ordered, 1 query + 1 batch get + 1 get; order it, 3 updates + 1 query + 1 transaction."""
     now = timezone.now()
@@ -171,9 +167,7 @@ def checkout(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
 
 
-@page("2 gets + 1 query + 1 batch get")
-@signed_in
-@require_safe
+@signed_in.page("2 gets + 1 query + 1 batch get")
 def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
     """Say that an order is placed and what was charged, as the table has it; a cancelled one shows its own page."""
     username = request.user.username

@@ -12,7 +12,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_safe
 
 from cms.deals.while_typing import holds_a_frame, read_link, show_while_typing
 from cms.lists.attention import topics_of
@@ -22,9 +21,9 @@ from cms.shared import requests
 from cms.shared.edit_form import Show
 from cms.shared.fields import day_of, version_in
 from cms.shared.forms import NOUNS, DealForm, keep_times, typed, typed_deal
-from cms.shared.requests import EditorRequest, editor_action, editor_form
+from cms.shared.requests import EditorRequest
 from cms.taxonomy import create_brand, named_content
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import back_office, editors
 from dealsite.data.catalogue import activity, deals
 from dealsite.data.catalogue.activity import Day
 from dealsite.data.catalogue.brands import Brand
@@ -39,7 +38,7 @@ from dealsite.data.entities.commerce import ACTIVE, PURCHASED, RETURNED, SAVED
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.parallel import together
-from dealsite.web.pages import open_while, page
+from dealsite.web.pages import open_while
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.exports import every, exported
 
@@ -47,7 +46,7 @@ ACTIVITY_SHOWN = timedelta(days=29)  # before today
 
 
 @takes_files(PICTURE_FORM)
-@editor_form("1 batch get + 1 get + 1 query")
+@editors.form("1 batch get + 1 get + 1 query")
 @holds_a_frame
 def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     """One deal: its form; changed by POST."""
@@ -215,9 +214,7 @@ def _all_lines(query: QueryDict, now: datetime, deal_id: str) -> Iterator[Line]:
     return every(partial(orders.carts_with, deal_id, status, day=day, size=orders.TOTALLED), "shown")
 
 
-@page("1 batch get + 1 query", at=("", "?list=bought&day=x"))
-@role("back office")
-@require_safe
+@back_office.page("1 batch get + 1 query", at=("", "?list=bought&day=x"))
 @exported(
     gettext_lazy("Carts and buyers"),
     "@since=at, user_name=username, pieces=quantity, price, amount=total, order, deal, title",
@@ -299,7 +296,7 @@ def address_of(deal_id: str) -> str:
     return reverse("cms_deal", args=[deal_id]) + "?changes=1"
 
 
-@editor_action
+@editors.action
 @open_while("read-only")
 def heartbeat(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Note that the form is open; answers with who else has it open, or 204 if nothing is new since the last time."""
@@ -319,7 +316,7 @@ def heartbeat(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     return render(request, "cms/deals/_presence_now.html", page)
 
 
-@editor_action
+@editors.action
 @open_while("read-only")
 def leave(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Note that the form was closed."""

@@ -29,8 +29,9 @@ from cms.lists.list_address import after_saving, in_list
 from cms.shared import requests
 from cms.shared.edit_form import Show, base_of
 from cms.shared.forms import DealForm, keep_times, typed, typed_deal
-from cms.shared.requests import OPEN_FOR_LONG, EditorRequest, editor_action, editor_form, editor_page
+from cms.shared.requests import OPEN_FOR_LONG, EditorRequest
 from cms.taxonomy import create_brand, named_content
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.drafts import Draft
@@ -51,7 +52,7 @@ DEAL_DELETED = gettext_lazy(
 )
 
 
-@editor_page("none")
+@editors.page("none")
 @holds_a_frame
 def new_draft(request: EditorRequest) -> HttpResponse:
     """An empty form, with the id that the draft will have."""
@@ -61,7 +62,7 @@ def new_draft(request: EditorRequest) -> HttpResponse:
 
 
 @takes_files(PICTURE_FORM)
-@editor_form("1 get")
+@editors.form("1 get")
 @holds_a_frame
 def draft(request: EditorRequest, draft_id: str) -> HttpResponse:
     """One draft: its form; saved or published by POST, which also creates it."""
@@ -187,14 +188,14 @@ def find_draft(draft_id: str) -> Draft | None:
         return None
 
 
-@editor_action
+@editors.action
 def autosave_setting(request: EditorRequest) -> HttpResponse:
     """Turn autosave on or off for whoever is signed in. 1 update."""
     profiles.save_preferences(request.user.username, autosave="autosave" in request.POST)
     return HttpResponse(status=204)
 
 
-@editor_action
+@editors.action
 def autosave(request: EditorRequest, kind: str, entry_id: str) -> JsonResponse:
     """Keep what is in a form as far as it can be stored, and say so: 200 kept, 422 not right yet, 409 overtaken.
 

@@ -11,14 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_POST
 
 from cms import logs as audit_log
 from cms.lists.deal_list import query
 from cms.logs import KINDS
 from cms.shared.forms import FIELD_LABELS, SELLERS
-from cms.shared.requests import EditorRequest, editor_action, editor_page
-from dealsite.accounts.decorators import fresh, role
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors, fresh
 from dealsite.data.catalogue import drafts
 from dealsite.data.catalogue.content import CONTENT_FIELDS, content_from_item
 from dealsite.data.catalogue.deals import Deal
@@ -31,7 +30,6 @@ from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, is_ulid
 from dealsite.text.spreadsheets import number_in
-from dealsite.web.pages import action
 from dealsite.worker.exports import every, exported
 
 DIGITS = 8
@@ -69,7 +67,7 @@ class VersionRow:
     is_now: bool
 
 
-@editor_page(
+@editors.page(
     "2 queries + 2 batch gets or 1 get + 2 queries + 1 batch get", at=("", "/cms/drafts/{draft_id}/history/")
 )
 def history(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
@@ -107,7 +105,7 @@ def _trail(target: HistoryTarget, last: str) -> list[tuple[str, str]]:
     return [start, *([thing] if target.is_there or target.published_as else []), ("", last)]
 
 
-@editor_page(
+@editors.page(
     "2 batch gets or 1 get + 1 batch get", at=("?a=1&b=2", "/cms/drafts/{draft_id}/history/compare/?a=1&b=1")
 )
 def compare(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
@@ -243,7 +241,7 @@ class TrashRow:
     days_left: int
 
 
-@editor_page("1 query")
+@editors.page("1 query")
 @exported(
     gettext_lazy("Trash"),
     "id, kind, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
@@ -268,7 +266,7 @@ def _trash_row(thing: TrashEntry, now: datetime) -> TrashRow:
     return TrashRow(thing, thing.card.title or _("Without a title"), KINDS[thing.kind], days_left)
 
 
-@editor_action
+@editors.action
 def restore(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Bring a deal or draft back from the trash; where that cannot be, the note says why."""
     try:
@@ -281,10 +279,8 @@ def restore(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     return redirect(f"cms_{back.kind}", back.id)
 
 
-@action
-@role("editor")
+@editors.action
 @fresh
-@require_POST
 def purge(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Delete for good what lies in the trash."""
     thing = trash_record.get(kind, entry_id)

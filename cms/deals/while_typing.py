@@ -21,16 +21,15 @@ from django.utils import timezone
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.http import require_safe
 
 from cms.bulk import why_not
 from cms.shared import requests
 from cms.shared.edit_form import Show
 from cms.shared.fields import keep
 from cms.shared.forms import DealForm, typed_number
-from cms.shared.requests import EditorRequest, editor_action
+from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
-from dealsite.accounts.decorators import role
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import brands, content, display_names
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Price, compared, prices_of
@@ -50,7 +49,7 @@ from dealsite.imports.product_page import PAGES, ProductPage, fetch_product
 from dealsite.search.finding import near_titles
 from dealsite.text.markdown import MOST_CHARACTERS, to_markdown
 from dealsite.web.deal_page import deal_context
-from dealsite.web.pages import open_while, part
+from dealsite.web.pages import open_while
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.bulk import Outcome, change_at_once
 
@@ -223,9 +222,7 @@ def similar_to(form: DealForm, draft_id: str, now: datetime) -> list[Similar]:
     return sorted(near, key=lambda one: not one.has_link)[:MOST_SHOWN]
 
 
-@part("1 query + 2 batch gets", at="?link={live.content.link}")
-@role("editor")
-@require_safe
+@editors.part("1 query + 2 batch gets", at="?link={live.content.link}")
 def similar(request: EditorRequest, draft_id: str) -> HttpResponse:
     """What a draft may be already, by what an editor has typed so far."""
     form = DealForm.posted(request.GET)
@@ -304,10 +301,8 @@ def may_be_framed(view: View) -> View:
     return xframe_options_sameorigin(csp_replace({"frame-ancestors": [SELF], **nothing})(view))
 
 
-@part("none")
-@role("editor")
+@editors.part("none")
 @may_be_framed
-@require_safe
 def preview_frame(request: EditorRequest) -> HttpResponse:
     """The empty page, with the shop's look, into which `preview.js` puts what the site makes of the form."""
     return render(request, "cms/deals/preview_frame.html")
@@ -315,7 +310,7 @@ def preview_frame(request: EditorRequest) -> HttpResponse:
 
 @takes_files(PICTURE_FORM)
 @open_while("read-only")
-@editor_action
+@editors.action
 def preview_deal(request: EditorRequest) -> HttpResponse:
     """What is in a form as a card and as a page; `deal` names the deal that it would change.
 
@@ -337,7 +332,7 @@ def previewed(request: EditorRequest, part: str, context: dict[str, Any]) -> Htt
 
 
 @open_while("read-only")
-@editor_action
+@editors.action
 def pasted_markdown(request: EditorRequest) -> HttpResponse:
     """What a document pasted, as Markdown. No requests."""
     html = request.POST.get("html", "")

@@ -20,7 +20,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.vary import vary_on_headers
 
 from cms.shared.forms import FIELD_LABELS
-from cms.shared.requests import EditorRequest, editor_action, editor_page, next_address
+from cms.shared.requests import EditorRequest, next_address
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import content, drafts
 from dealsite.data.catalogue.cards import OVER, DealCard
 from dealsite.data.catalogue.deals import Deal, LinkCheck
@@ -282,7 +283,7 @@ def _all_rows(query: QueryDict, now: datetime, topic: str) -> Iterator[ProblemRo
     return every_found(partial(show, TOPICS[topic], now, size=AT_ONCE), "rows")
 
 
-@editor_page("1 batch get", at=tuple(f"/cms/attention/{name}/" for name in TOPICS))
+@editors.page("1 batch get", at=tuple(f"/cms/attention/{name}/" for name in TOPICS))
 @vary_on_headers("HX-Request")
 @exported(
     _("Needs attention"),
@@ -314,7 +315,7 @@ def attention_list(request: EditorRequest, topic: str) -> HttpResponse:
     return render(request, "cms/lists/attention.html", page)
 
 
-@editor_action
+@editors.action
 def check_link(request: EditorRequest, deal_id: str) -> HttpResponse:
     """Have the worker look at a deal's link now."""
     linked = links.get(deal_id)

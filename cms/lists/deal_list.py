@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk_form import bulk_bar
@@ -32,8 +31,8 @@ from cms.lists.list_address import (
     position_of,
     query_of,
 )
-from cms.shared.requests import EditorRequest, editor_page
-from dealsite.accounts.decorators import role
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import deals, drafts, lists
 from dealsite.data.catalogue.buckets import PAGE_SIZE, Page
 from dealsite.data.catalogue.cards import DealCard
@@ -58,7 +57,6 @@ from dealsite.search.lists import (
     words_in,
 )
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import part
 from dealsite.worker.exports import AT_ONCE, every, exported
 
 STATES = {
@@ -146,7 +144,7 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
 EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(COLUMNS)}")
 
 
-@editor_page("3 queries + 1 get or 3 batch gets + 1 get", at=EXAMPLES)
+@editors.page("3 queries + 1 get or 3 batch gets + 1 get", at=EXAMPLES)
 @vary_on_headers("HX-Request")
 @exported(gettext_lazy("Deals"), _exported_columns, _all_rows)
 def deal_list(request: EditorRequest) -> HttpResponse:
@@ -314,7 +312,7 @@ def back_to_list(request: EditorRequest) -> str:
     return reverse("cms_deals") + list_query(request.POST.get("back", "") or request.GET.get("back", ""))
 
 
-@editor_page("none", at="?q=nothing")
+@editors.page("none", at="?q=nothing")
 def find_deal(request: EditorRequest) -> HttpResponse:
     """Lead to the deal or draft whose id or link was pasted."""
     text = request.GET.get("q", "")[:2000].strip()
@@ -343,12 +341,10 @@ BY_EXPIRY = ("ending", "expired")
 Beside = tuple[DealCard | None, dict[str, str] | None]
 
 
-@part(
+@editors.part(
     "2 queries or 3 queries + 1 get + 1 batch get",
     at=("?way=next&back=&at={live.id}", "?way=previous&back=&at={live.id}"),
 )
-@role("editor")
-@require_safe
 def deal_beside(request: EditorRequest) -> HttpResponse:
     """Lead to the previous or next one of a list, from a place in it (`at`); at its end, to the list."""
     way, at, now = request.GET.get("way", ""), request.GET.get("at", ""), timezone.now()

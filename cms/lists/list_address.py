@@ -9,18 +9,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from cms.shared import requests
-from cms.shared.requests import EditorRequest, editor_action
-from dealsite.accounts.decorators import role, sent_again
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors, sent_again, staff
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import SavedView
 from dealsite.data.entities.work import FILTERS
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import iso
-from dealsite.web.pages import action, page
 from dealsite.worker.exports import list_at
 
 PLACES = ("after", "before", "page")  # of the page shown
@@ -125,7 +123,7 @@ def after_saving(request: EditorRequest, address: str) -> HttpResponse:
     return redirect(in_list(request, address))
 
 
-@editor_action
+@editors.action
 def choose_columns(request: EditorRequest) -> HttpResponse:
     """Lead to the list with the columns that were ticked."""
     columns = columns_of(",".join(request.POST.getlist("column")))
@@ -134,18 +132,14 @@ def choose_columns(request: EditorRequest) -> HttpResponse:
     return redirect(reverse("cms_deals") + query_of({**given, "columns": "", **chosen}))
 
 
-@page("1 get")
-@role("editor", "back office")
-@require_safe
+@staff.page("1 get")
 def view_list(request: EditorRequest) -> HttpResponse:
     """A user's saved views: to open and delete."""
     views = [(view, _is_list(view.address)) for view in saved_views.of(request.user.username)]
     return render(request, "cms/lists/saved_views.html", {"views": views})
 
 
-@action
-@role("editor", "back office")
-@require_POST
+@staff.action
 @sent_again
 def save_view(request: EditorRequest) -> HttpResponse:
     """Keep a list under a name; also what brings a deleted or replaced view back."""
@@ -163,9 +157,7 @@ def save_view(request: EditorRequest) -> HttpResponse:
     return redirect(view.address)
 
 
-@action
-@role("editor", "back office")
-@require_POST
+@staff.action
 def delete_view(request: EditorRequest) -> HttpResponse:
     """Delete a view; a notice brings it back."""
     deleted = saved_views.delete(request.user.username, request.POST.get("name", ""), now=timezone.now())

@@ -17,8 +17,8 @@ from cms.shared import requests
 from cms.shared.edit_form import EditForm, Typed, until_saved
 from cms.shared.fields import LocalTimeField, PriceField
 from cms.shared.forms import NOUNS, keep_times, show_zone, typed_deal
-from cms.shared.requests import EditorRequest, editor_form
-from dealsite.accounts.decorators import sent_again
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors, sent_again
 from dealsite.data.catalogue import drafts
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems
@@ -51,7 +51,7 @@ class TermsForm(EditForm):
         return [self[name] for name in FIELDS if name not in self.conflicts]
 
 
-@editor_form("1 batch get or 1 get", at=("", "/cms/drafts/{draft_id}/terms/"))
+@editors.form("1 batch get or 1 get", at=("", "/cms/drafts/{draft_id}/terms/"))
 @sent_again
 @vary_on_headers("HX-Request")
 def terms(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:

@@ -26,7 +26,8 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.formats import date_format, get_format
 from django.utils.translation import gettext as _, gettext_lazy
 
-from cms.shared.requests import EditorRequest, editor_action
+from cms.shared.requests import EditorRequest
+from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import content
 from dealsite.data.catalogue.cards import CENTRE, Picture
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
@@ -309,7 +310,7 @@ class UploadForm(PictureForm):
 
 
 @takes_files(PICTURE_FORM)
-@editor_action
+@editors.action
 def upload_picture(request: EditorRequest) -> HttpResponse:
     """Store one picture as soon as it is chosen, dropped or pasted.
 

@@ -10,13 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dealsite.accounts.decorators import role
 from dealsite.accounts.requests import UserRequest, is_safe
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import is_new
-from dealsite.web.pages import action, page
 
 View = Callable[..., HttpResponseBase]
 OPEN_FOR_LONG = gettext_lazy("This page was open for long. Please look at it, and send it again.")
@@ -41,22 +38,6 @@ def next_address(request: EditorRequest, otherwise: str = "", *, within: str = "
     home, path = reverse("cms_home"), given.partition("?")[0]
     is_ours = path.startswith(within or home) and ".." not in path and "//" not in path
     return given if is_ours and is_safe(given) else otherwise or home
-
-
-def editor_page(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:
-    """Declare a page for editors; see `page`."""
-    return lambda view: page(requests, at=at)(role("editor")(require_safe(view)))
-
-
-def editor_form(requests: str, *, at: str | tuple[str, ...] = "") -> Callable[[View], View]:
-    """Declare a page for editors that also answers POST."""
-    methods = require_http_methods(["GET", "HEAD", "POST"])
-    return lambda view: page(requests, at=at)(role("editor")(methods(view)))
-
-
-def editor_action(view: View) -> View:
-    """Declare what editors do by POST alone."""
-    return action(role("editor")(require_POST(view)))
 
 
 TAG = "way-back "  # begins the tags of a message that has a way back

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealsite.accounts import limits, locales, passwords, requests, second_factor
 from dealsite.accounts.decorators import fresh, is_required, signed_in
@@ -48,7 +47,7 @@ from dealsite.data.people.two_factor import FactorUse, TwoFactor
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.text.stored_words import Text
-from dealsite.web.pages import CLOSED, action, open_while, page, part
+from dealsite.web.pages import CLOSED, everyone, open_while
 
 KEY_HASH = re.compile(r"[0-9a-f]{64}")
 STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that it stays: what does, and why
@@ -75,9 +74,7 @@ STAYS: dict[Stays, tuple[Text, Text]] = {  # by why the entity chart says that i
 }
 
 
-@page("1 get")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("1 get")
 def edit_profile(request: UserRequest) -> HttpResponse:
     """Change name, e-mail address, time zone and language; another address needs the password, and is confirmed."""
     profile, template = profiles.get(request.user.username), "accounts/profile.html"
@@ -141,9 +138,7 @@ def _reopened(request: UserRequest, current: Profile) -> ProfileForm:
     return form
 
 
-@page("none")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none")
 def change_password(request: UserRequest) -> HttpResponse:
     """Change the password: all other sessions end, this one goes on."""
     account = request.user.account
@@ -161,9 +156,7 @@ def change_password(request: UserRequest) -> HttpResponse:
     return answer_form(request, "accounts/password.html", form, change)
 
 
-@page("1 query")
-@signed_in
-@require_safe
+@signed_in.page("1 query")
 def sessions(request: UserRequest) -> HttpResponse:
     """Show where the user is signed in, this device first."""
     user = request.user
@@ -181,10 +174,8 @@ def sessions(request: UserRequest) -> HttpResponse:
     return render(request, "accounts/sessions.html", {"rows": rows})
 
 
-@action
-@signed_in
+@signed_in.action
 @fresh
-@require_POST
 def end_session(request: UserRequest) -> HttpResponse:
     """End one of the user's own sessions."""
     key_hash = request.POST.get("session", "")
@@ -196,10 +187,8 @@ def end_session(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("sessions"))
 
 
-@action
-@signed_in
+@signed_in.action
 @fresh
-@require_POST
 def end_other_sessions(request: UserRequest) -> HttpResponse:
     """End all of the user's sessions but this one."""
     user = request.user
@@ -209,9 +198,7 @@ def end_other_sessions(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("sessions"))
 
 
-@page("none")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none")
 @fresh
 def my_data(request: UserRequest) -> HttpResponse:
     """Say what there is, or answer with all that is stored about the user, for who has just given their password."""
@@ -232,9 +219,7 @@ def what_stays() -> list[tuple[Text, Text]]:
     return [words for reason, words in STAYS.items() if reason in reasons]
 
 
-@page("none")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none")
 def delete_account(request: UserRequest) -> HttpResponse:
     """Delete the account: signed out everywhere at once, the user name never given out again."""
     form = DeleteAccountForm(request.POST or None)
@@ -254,17 +239,13 @@ def delete_account(request: UserRequest) -> HttpResponse:
     return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays())
 
 
-@page("1 get", seen_by="admin")
-@signed_in
-@require_safe
+@signed_in.page("1 get", seen_by="admin")
 def two_factor(request: UserRequest) -> HttpResponse:
     """Show whether signing in asks for a code, and how many recovery codes are left. 1 get."""
     return render(request, "accounts/two_factor.html", _context(request) | {"factor": _factor_of(request)})
 
 
-@page("none")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none")
 def set_up_two_factor(request: UserRequest) -> HttpResponse:
     """Show a secret for an app, take the first code of it, and show the recovery codes, once."""
     user = request.user
@@ -308,9 +289,7 @@ def set_up_two_factor(request: UserRequest) -> HttpResponse:
     return answer_form(request, template, form, turn_on, refusals=(TooManyRequests, Conflict), **shown)
 
 
-@page("none", seen_by="admin")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none", seen_by="admin")
 def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     """Make new recovery codes, by password and code, and show them once; the old ones are void."""
     user = request.user
@@ -324,9 +303,7 @@ def renew_recovery_codes(request: UserRequest) -> HttpResponse:
     return _by_code(request, "accounts/renew_recovery_codes.html", renew)
 
 
-@page("none", seen_by="admin")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none", seen_by="admin")
 def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     """Turn two-factor sign-in off, by password and code; not where the site asks staff for it."""
     user = request.user
@@ -343,10 +320,9 @@ def turn_off_two_factor(request: UserRequest) -> HttpResponse:
     return _by_code(request, "accounts/turn_off_two_factor.html", turn_off)
 
 
-@part("none")
+@everyone.part("none")
 @open_while(*CLOSED)
 @never_cache
-@require_safe
 def passkey_options(request: HttpRequest) -> HttpResponse:
     """Return what a browser needs to have a passkey sign; what it answers is taken once, and from this browser."""
     options, signed = second_factor.passkey_question()
@@ -355,9 +331,7 @@ def passkey_options(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@page("none")
-@signed_in
-@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in.form("none")
 def add_passkey(request: UserRequest) -> HttpResponse:
     """Add a passkey in two steps: name and password, to which the browser is asked for a passkey, then that."""
     account, now = request.user.account, timezone.now()
@@ -403,10 +377,8 @@ def _add(request: UserRequest, to: str) -> HttpResponse:
     return HttpResponseRedirect(to)
 
 
-@action
-@signed_in
+@signed_in.action
 @fresh
-@require_POST
 def remove_passkey(request: UserRequest) -> HttpResponse:
     """Remove a passkey. Without it and without an app two-factor sign-in is off, unless the site asks for it."""
     user, key, now = request.user, requests.session_key(request), timezone.now()

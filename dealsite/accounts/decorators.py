@@ -1,4 +1,6 @@
-"""Who makes a request, and what a view asks of them: @signed_in, @role("editor"), or @fresh. An admin has every role.
+"""Who makes a request, and whom a view is for: @signed_in.page, @editors.form, @admins.action, @fresh below it.
+
+An admin has every role.
 
 @fresh: before what is dangerous, the password has to have been given within the last 15 minutes, and a code where they
 have a second factor, or else a passkey. A session left open on a desk, or stolen, does no lasting harm.
@@ -28,11 +30,11 @@ from dealsite.accounts.locales import UserZone, zone_of
 from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest, Visit, warn_of_proxy
 from dealsite.accounts.security_log import BY_STATUS, note_refusal
 from dealsite.accounts.sign_in import give_cookies
-from dealsite.data.entities.people import ROLES
 from dealsite.data.people import sessions
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Forbidden, TooManyRequests, Unavailable
 from dealsite.middleware import error_page
+from dealsite.web.pages import Audience, Guard, View
 
 CMS_ROUTE = "cms/"
 
@@ -74,7 +76,7 @@ class AccountMiddleware:
         return response
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any) -> None:
-        """Refuse a view under /cms/ that no `role` decorator guards: who forgot it shuts the page to all."""
+        """Refuse a view under /cms/ that is not for users with a role: who forgot to say so shuts the page to all."""
         match = request.resolver_match
         if match and match.route.startswith(CMS_ROUTE) and not getattr(view, "required_roles", None):
             raise PermissionDenied(f"{match.route} names no role.")
@@ -96,7 +98,6 @@ class AccountMiddleware:
         return None
 
 
-View = Callable[..., HttpResponseBase]
 When = Callable[[HttpRequest], bool]
 READS = ("GET", "HEAD")
 FRESH = timedelta(minutes=15)
@@ -106,7 +107,7 @@ TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one o
 SECRETS = ("password", "old_password", "code", "number", "secret", "half", "passkey")
 
 
-def signed_in(view: View) -> View:
+def _signed_in(view: View) -> View:
     """Send visitors to the sign-in page and back afterwards; keep the page out of every shared cache.
 
     A form that is sent after the session has ended is kept: signing in goes on with it. htmx is told to show that.
@@ -129,10 +130,8 @@ def signed_in(view: View) -> View:
     return checked
 
 
-def role(*names: str) -> Callable[[View], View]:
-    """Let in users with one of some roles; others get 403, visitors what `signed_in` gives them."""
-    if not names or not set(names) <= set(ROLES):
-        raise ValueError(f"Roles are {', '.join(ROLES)}, not {', '.join(names) or 'none'}.")
+def _with_role(*names: str) -> Guard:
+    """Let in users with one of some roles; others get 403, visitors what `_signed_in` gives them."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -145,11 +144,18 @@ def role(*names: str) -> Callable[[View], View]:
                 return _redirect(request, sign_in.page_address("set_up_two_factor", back))
             return view(request, *args, **kwargs)
 
-        checked = signed_in(with_role)
+        checked = _signed_in(with_role)
         checked.required_roles = frozenset(names)  # type: ignore[attr-defined]
         return checked
 
     return decorate
+
+
+signed_in = Audience(_signed_in)
+editors = Audience(_with_role("editor"))
+back_office = Audience(_with_role("back office"))
+staff = Audience(_with_role("editor", "back office"))
+admins = Audience(_with_role("admin"))
 
 
 def sent_again(view: View) -> View:
@@ -166,7 +172,7 @@ def fresh(view: View) -> View: ...
 @overload
 def fresh(*, when: When) -> Callable[[View], View]: ...
 def fresh(view: View | None = None, *, when: When = lambda request: True) -> Any:
-    """Guard what a view does by POST; `when` says for which forms. Stands below @signed_in or @role."""
+    """Guard what a view does by POST; `when` says for which forms. Stands below the line that says whom it is for."""
 
     def decorate(view: View) -> View:
         @wraps(view)

@@ -18,7 +18,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealsite.accounts import limits, passwords, requests
 from dealsite.accounts.decorators import signed_in
@@ -32,7 +31,7 @@ from dealsite.data.people import email_addresses, mails, sessions as stored_pass
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import epoch_seconds, hash_of
-from dealsite.web.pages import action, page
+from dealsite.web.pages import everyone
 
 CONFIRM_WITHIN = timedelta(days=3)
 TAKE_BACK_WITHIN = timedelta(days=7)
@@ -78,9 +77,8 @@ def _mark(user: User) -> str:
     return hash_of(user.password)[:16]
 
 
-@page("none")
+@everyone.form("none")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def reset_password(request: HttpRequest) -> HttpResponse:
     """Ask for a reset link: the same answer in the same time, whether name or address is known or not."""
     if not settings.DEALSITE_SENDS_MAIL:
@@ -97,25 +95,22 @@ def reset_password(request: HttpRequest) -> HttpResponse:
     return answer_form(request, "accounts/password_reset.html", form, send_link)
 
 
-@page("none")
-@require_safe
+@everyone.page("none")
 def reset_password_sent(request: HttpRequest) -> HttpResponse:
     """Say that a link was sent, if the address is an account's."""
     return render(request, "accounts/password_reset_sent.html")
 
 
-@page("1 get")
+@everyone.page("1 get")
 @never_cache
-@require_safe
 def follow_reset_link(request: HttpRequest, username: str, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the form."""
     user = _resetting_user(Signed(username, token), timezone.now())
     return _keep(requests.RESET_LINK, user, token, "new_password")
 
 
-@page("none")
+@everyone.form("none")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def new_password(request: HttpRequest) -> HttpResponse:
     """Set a new password after following a link: all sessions end, and a new one starts here.
 
@@ -164,9 +159,7 @@ def _resetting_user(link: Signed | None, now: datetime) -> User | None:
     return user if link and user and passwords.is_good_reset_token(user, link.text, now=now) else None
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def send_confirmation(request: UserRequest) -> HttpResponse:
     """Send the link to the user's pending address again; TooManyRequests."""
     user, now = request.user.account, timezone.now()
@@ -179,17 +172,15 @@ def send_confirmation(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("account"))
 
 
-@page("none or 1 get")
+@everyone.page("none or 1 get")
 @never_cache
-@require_safe
 def follow_confirmation_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the page with the button."""
     return _keep(requests.CONFIRM_LINK, confirming_user(token, now=timezone.now()), token, "confirm_email")
 
 
-@page("none")
+@everyone.form("none")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def confirm_email(request: HttpRequest) -> HttpResponse:
     """Confirm the address that a link was sent to; its holder need not be signed in. AlreadyExists, Conflict."""
     now, link = timezone.now(), requests.CONFIRM_LINK.read(request)
@@ -206,18 +197,16 @@ def confirm_email(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@page("none or 1 get")
+@everyone.page("none or 1 get")
 @never_cache
-@require_safe
 def follow_take_back_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token out of the address, into a cookie, and go on to the page with the button."""
     found = taking_back_user(token, now=timezone.now())
     return _keep(requests.TAKE_BACK_LINK, found[0] if found else None, token, "take_back_email")
 
 
-@page("none")
+@everyone.form("none")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def take_back_email(request: HttpRequest) -> HttpResponse:
     """Give an account back to the holder of the address that it had: all sessions end, and a new password is due."""
     now, link = timezone.now(), requests.TAKE_BACK_LINK.read(request)

@@ -293,7 +293,7 @@ class SiteRequest(HttpRequest):
 
 
 class UserRequest(SiteRequest):
-    """What a view below @signed_in or @role gets."""
+    """What a view gets that is for users."""
 
     user: SignedIn
 

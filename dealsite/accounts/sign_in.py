@@ -15,7 +15,6 @@ from django.utils.crypto import constant_time_compare
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from dealsite.accounts import limits, passwords, requests, second_factor
 from dealsite.accounts.forms import CodeForm, SignInForm, SignUpForm, answer_form
@@ -29,7 +28,7 @@ from dealsite.data.people.sessions import Session
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Invalid, TooManyRequests, Unavailable
 from dealsite.data.table.ids import hash_of, new_ulid
-from dealsite.web.pages import CLOSED, action, open_while, page
+from dealsite.web.pages import CLOSED, everyone, open_while
 
 # How somebody signed in, for the security log
 SIGN_UP, PASSWORD, CODE, PASSKEY = "sign-up", "password", "password and second step", "passkey"
@@ -55,9 +54,8 @@ def after_sign_in(
     _steps.append(step)
 
 
-@page("none")
+@everyone.form("none")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Make an account and sign in to it."""
     now = timezone.now()
@@ -85,10 +83,9 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     return answer_form(request, "accounts/sign_up.html", form, create, refusals=refusals, **context)
 
 
-@page("1 scan + 1 batch get")
+@everyone.form("1 scan + 1 batch get")
 @open_while(*CLOSED)
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with a user name or e-mail address and a password, or a passkey alone."""
     form = SignInForm(request.POST or None)
@@ -109,10 +106,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return answer_form(request, "accounts/sign_in.html", form, go, **context)
 
 
-@page("none or 1 get")
+@everyone.form("none or 1 get")
 @open_while(*CLOSED)
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in: a code or passkey. Who has not taken the first one just now is led to it."""
     form = CodeForm(request.POST or None)
@@ -133,9 +129,8 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     return answer_form(request, "accounts/sign_in_code.html", form, go, **context)
 
 
-@action
+@everyone.action
 @open_while(*CLOSED)
-@require_POST
 def sign_out(request: SiteRequest) -> HttpResponse:
     """End this session, here and in the table; harmless when it has ended."""
     response = HttpResponseRedirect("/")

@@ -18,7 +18,6 @@ from datetime import datetime, timedelta
 import structlog
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.http import FileResponse, Http404, HttpRequest
-from django.views.decorators.http import require_safe
 from PIL import Image
 
 from dealsite.data.catalogue.cards import Picture
@@ -26,14 +25,13 @@ from dealsite.data.catalogue.content import MAKE_RENDITIONS, RenditionsCheckpoin
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
 from dealsite.pictures import encoding, uploads
-from dealsite.web.pages import CLOSED, feed, open_while
+from dealsite.web.pages import CLOSED, everyone, open_while
 
 PICTURE_FILE = re.compile(r"pictures/[0-9a-f]{2}/[0-9a-f]{32}-[0-9]{2,4}\.(webp|avif)")
 
 
-@feed("none")
+@everyone.feed("none")
 @open_while(*CLOSED)
-@require_safe
 def serve_picture(request: HttpRequest, name: str) -> FileResponse:
     """Answer with one stored picture; only names that uploads.py makes exist here."""
     known = PICTURE_FILE.fullmatch(name)

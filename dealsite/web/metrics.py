@@ -18,7 +18,6 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric as Family
@@ -29,7 +28,7 @@ import dealsite
 from dealsite.search import reader as search_folder
 from dealsite.web import counting, readiness
 from dealsite.web.counting import Kind, Metric
-from dealsite.web.pages import CLOSED, feed, open_while
+from dealsite.web.pages import CLOSED, everyone, open_while
 from dealsite.web.readiness import may_see_details
 
 TICKS, PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGESIZE")
@@ -41,10 +40,9 @@ CLIENT_SECONDS = 5.0  # for a request, since one is answered at a time
 logger = structlog.get_logger(__name__)
 
 
-@feed("none")
+@everyone.feed("none")
 @open_while(*CLOSED)
 @never_cache
-@require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """To the machine itself and who sends the token; strangers learn not even that there is such a page."""
     if not may_see_details(request):
@@ -138,7 +136,7 @@ def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Itera
     try:
         if environ["PATH_INFO"] != "/metrics":
             raise Http404
-        response = metrics(WSGIRequest(environ))
+        response: Any = metrics(WSGIRequest(environ))
     except Http404:
         response = HttpResponse("Not found\n", status=404, content_type="text/plain")
     start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))

@@ -28,7 +28,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from dealsite.accounts.requests import asks_from_here, forwarded_for
 from dealsite.data import table
@@ -38,7 +37,7 @@ from dealsite.data.table import errors, schema
 from dealsite.data.table.parallel import together
 from dealsite.home import COMMAND
 from dealsite.stream import consumer_status
-from dealsite.web.pages import CLOSED, feed, open_while
+from dealsite.web.pages import CLOSED, everyone, open_while
 
 PARTS = "parts.json"  # in the data folder: {"engine": {"restarts": 2, "ended": "SIGKILL"}, ...}
 MEGABYTE = 1_000_000
@@ -276,19 +275,17 @@ class Readiness:
 of_process = Readiness()
 
 
-@feed("none")
+@everyone.feed("none")
 @open_while(*CLOSED)
 @never_cache
-@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """Asks nothing of the table: a site whose table is away should not be restarted for it."""
     return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
-@feed("2 gets + 1 batch get + 3 queries + 1 scan + 1 put")
+@everyone.feed("2 gets + 1 batch get + 3 queries + 1 scan + 1 put")
 @open_while(*CLOSED)
 @never_cache
-@require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """503 with a word for the reason where this process should get no visitors; details for operators alone."""
     state = of_process.state()

@@ -13,7 +13,6 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.formats import date_format
 from django.utils.translation import get_language, gettext as _
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
 
 from dealsite.data.catalogue import brands, lists
 from dealsite.data.catalogue.cards import DealCard
@@ -22,7 +21,7 @@ from dealsite.data.entities.deals import CODE
 from dealsite.data.table.errors import NotFound
 from dealsite.templatetags.design import compared, costs
 from dealsite.web.page_cache import for_visitors
-from dealsite.web.pages import feed
+from dealsite.web.pages import everyone
 from shopping.catalogue.pages import absolute, canonical, deal_path, to_brand_named
 from shopping.templatetags.shopping import is_over
 
@@ -35,8 +34,7 @@ for_some_minutes = cache_control(public=True, max_age=300)
 for_an_hour = cache_control(public=True, max_age=3600)
 
 
-@feed("1 batch get + 1 query")
-@require_safe
+@everyone.feed("1 batch get + 1 query")
 @for_visitors
 @for_some_minutes
 def front_page_feed(request: HttpRequest) -> HttpResponse:
@@ -45,8 +43,7 @@ def front_page_feed(request: HttpRequest) -> HttpResponse:
     return _atom(request, _("Latest deals"), reverse("front_page"), page.cards)
 
 
-@feed("1 batch get + 1 query")
-@require_safe
+@everyone.feed("1 batch get + 1 query")
 @for_visitors
 @for_some_minutes
 def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
@@ -59,8 +56,7 @@ def brand_feed(request: HttpRequest, slug: str) -> HttpResponse:
     return _atom(request, title, reverse("brand", args=[slug]), page.cards)
 
 
-@feed("1 batch get + 1 query")
-@require_safe
+@everyone.feed("1 batch get + 1 query")
 @for_visitors
 @for_some_minutes
 def category_feed(request: HttpRequest, slug: str) -> HttpResponse:
@@ -111,8 +107,7 @@ def _for_xml(text: str) -> str:
     return NOT_XML.sub("", text)
 
 
-@feed("1 query")
-@require_safe
+@everyone.feed("1 query")
 @for_visitors
 @for_an_hour
 def sitemap(request: HttpRequest) -> HttpResponse:
@@ -123,8 +118,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     return render(request, "shopping/sitemap_index.xml", context, content_type=XML)
 
 
-@feed("none")
-@require_safe
+@everyone.feed("none")
 @for_an_hour
 def sitemap_pages(request: HttpRequest) -> HttpResponse:
     """The few pages that are always there."""
@@ -133,8 +127,7 @@ def sitemap_pages(request: HttpRequest) -> HttpResponse:
     return _urlset(request, ((path, "") for path in paths))
 
 
-@feed("1 query")
-@require_safe
+@everyone.feed("1 query")
 @for_visitors
 @for_an_hour
 def sitemap_brands(request: HttpRequest) -> HttpResponse:
@@ -142,8 +135,7 @@ def sitemap_brands(request: HttpRequest) -> HttpResponse:
     return _urlset(request, ((reverse("brand", args=[brand.slug]), "") for brand in brands.all_brands()))
 
 
-@feed("2 queries")
-@require_safe
+@everyone.feed("2 queries")
 @for_visitors
 @for_an_hour
 def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
@@ -158,8 +150,7 @@ def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     )
 
 
-@feed("none")
-@require_safe
+@everyone.feed("none")
 @for_an_hour
 def robots(request: HttpRequest) -> HttpResponse:
     """All may be read but what is behind a sign-in."""
@@ -174,8 +165,7 @@ def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
 
 
-@feed("none")
-@require_safe
+@everyone.feed("none")
 @for_an_hour
 def security_txt(request: HttpRequest) -> HttpResponse:
     """Where to report a hole in the site (RFC 9116); not there if DEALSITE_SECURITY_CONTACT is not set."""

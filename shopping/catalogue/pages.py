@@ -24,7 +24,6 @@ from django.utils.encoding import escape_uri_path
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from dealsite.accounts import requests
 from dealsite.accounts.requests import SiteRequest
@@ -46,7 +45,7 @@ from dealsite.text import markdown
 from dealsite.web import deal_page
 from dealsite.web.deal_page import deal_context
 from dealsite.web.page_cache import ending, for_visitors
-from dealsite.web.pages import page, part
+from dealsite.web.pages import everyone
 
 AVAILABILITY = {"expired": "Discontinued", "sold_out": "SoldOut"}
 
@@ -141,11 +140,10 @@ def with_look(view: View) -> View:
     return chosen
 
 
-@page(
+@everyone.page(
     "1 batch get + 1 query or 2 batch gets + 1 query or 2 batch gets",
     at=("", "?after={live.id}", "?tab=ending", "?tab=hot"),
 )
-@require_safe
 @for_visitors
 @with_look
 def front_page(request: SiteRequest) -> HttpResponse:
@@ -165,8 +163,7 @@ def front_page(request: SiteRequest) -> HttpResponse:
     return ending(response, [*featured, *page.cards])
 
 
-@page("1 get")
-@require_safe
+@everyone.page("1 get")
 @for_visitors
 def editors_choice(request: SiteRequest) -> HttpResponse:
     """The deals that the editors chose, whatever the day."""
@@ -176,8 +173,7 @@ def editors_choice(request: SiteRequest) -> HttpResponse:
     return ending(render(request, "shopping/catalogue/editors_choice.html", context), featured)
 
 
-@page("1 query", at=("", "?q=nordlicht"))
-@require_safe
+@everyone.page("1 query", at=("", "?q=nordlicht"))
 @for_visitors
 def brands(request: SiteRequest) -> HttpResponse:
     """All brands by their first letter, or those of a name, and the ones that have most live deals."""
@@ -199,11 +195,10 @@ def brands(request: SiteRequest) -> HttpResponse:
     return ending(response, [card for _, card in top if card])
 
 
-@page(
+@everyone.page(
     "1 batch get + 1 query or 2 batch gets + 1 query or 2 batch gets + 1 get",
     at=("", "?tab=ending", "?tab=hot", "/brands/nobody/"),
 )
-@require_safe
 @for_visitors
 @with_look
 def brand(request: SiteRequest, slug: str) -> HttpResponse:
@@ -237,11 +232,10 @@ def to_brand_named(url_name: str, slug: str) -> HttpResponse:
     return redirect(url_name, found.slug, permanent=True)
 
 
-@page(
+@everyone.page(
     "1 batch get + 1 query or 2 batch gets + 1 query or 2 batch gets",
     at=("", "?tab=ending", "?tab=hot", "/categories/toys-hobbies/"),
 )
-@require_safe
 @for_visitors
 @with_look
 def category(request: SiteRequest, slug: str) -> HttpResponse:
@@ -255,7 +249,7 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
     return ending(response, [*featured, *page.cards])
 
 
-@page(
+@everyone.page(
     "1 batch get + 1 query",
     at=(
         "/deals/{live.id}/{live.card.slug}/",
@@ -264,7 +258,6 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
         "/deals/{sold_out.id}/{sold_out.card.slug}/",
     ),
 )
-@require_safe
 @for_visitors
 def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     """All about one deal; an address with another slug leads to the one that it has now."""
@@ -305,8 +298,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     return ending(render(request, "shopping/catalogue/deal.html", context), [card, *more, *similar])
 
 
-@part("1 batch get", at="/go/{live.id}/")
-@require_safe
+@everyone.part("1 batch get", at="/go/{live.id}/")
 @never_cache
 def go(request: SiteRequest, deal_id: str) -> HttpResponse:
     """The way to the shop of a deal, which counts who goes there; to the deal's page where the site itself sells it."""
@@ -384,8 +376,7 @@ def _list_page(request: SiteRequest, template: str, context: dict[str, object]) 
     return response
 
 
-@page("1 get", at="/about/terms/")
-@require_safe
+@everyone.page("1 get", at="/about/terms/")
 @for_visitors
 def about(request: SiteRequest, slug: str) -> HttpResponse:
     """One of these pages, in the visitor's language: as an admin wrote it, else its sample."""

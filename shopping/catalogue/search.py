@@ -18,7 +18,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
 from dealsite.accounts import limits
 from dealsite.accounts.requests import SiteRequest
@@ -31,7 +30,7 @@ from dealsite.data.table.errors import BadCursor
 from dealsite.search.finding import MOST_PAGES, REDUCTIONS, SearchHit, SearchPage, find, related
 from dealsite.search.question import MOST_CHARACTERS, Question
 from dealsite.templatetags.design import grouped, money
-from dealsite.web.pages import page
+from dealsite.web.pages import everyone
 
 QUICK = 6  # deals that show under the box
 QUICK_TARGET = "quick-"  # how the places for them are called
@@ -235,8 +234,7 @@ def _amount(text: str) -> Decimal | None:
     return amount if amount <= MAX_PRICE else None
 
 
-@page("none", at=("", "?q=deal+number&page=2", "?q=keybord", "?q=zzzz&price_from=x"))
-@require_safe
+@everyone.page("none", at=("", "?q=deal+number&page=2", "?q=keybord", "?q=zzzz&price_from=x"))
 def search(request: SiteRequest) -> HttpResponse:
     """A page of the deals that hold some words, narrowed down and sorted; for htmx its results alone."""
     asked, now = SearchForm.of(request), timezone.now()

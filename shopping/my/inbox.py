@@ -18,7 +18,6 @@ from django.utils.cache import patch_cache_control
 from django.utils.formats import date_format
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import SiteRequest, UserRequest, destination
@@ -34,7 +33,7 @@ from dealsite.data.people.messages import Message
 from dealsite.data.table.errors import BadCursor, DataError
 from dealsite.data.table.ids import is_ulid, last_ulid_until
 from dealsite.data.table.parallel import together
-from dealsite.web.pages import action, page, part
+from dealsite.web.pages import everyone
 
 MOST_AT_ONCE = 100  # more are marked read by the worker
 AMOUNT = re.compile(r"\D")  # what is no digit of an amount, which has two behind its point
@@ -102,9 +101,7 @@ def by_day(rows: Iterable[MessageRow], today: date) -> list[MessageDay]:
     ]
 
 
-@page("2 queries + 1 batch get", at=("", "?show=unread"))
-@signed_in
-@require_safe
+@signed_in.page("2 queries + 1 batch get", at=("", "?show=unread"))
 def inbox(request: UserRequest) -> HttpResponse:
     """Show a page of the user's messages by day, or with `show=unread` of those that they have not read.
 
@@ -137,9 +134,7 @@ def inbox(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/inbox.html", context)
 
 
-@page("1 get")
-@signed_in
-@require_safe
+@signed_in.page("1 get")
 def open_message(request: UserRequest, message_id: str) -> HttpResponse:
     """Show a message, which is read with that. 1 get, and 1 update the first time."""
     message = messages.get(request.user.username, message_id)
@@ -150,18 +145,14 @@ def open_message(request: UserRequest, message_id: str) -> HttpResponse:
     return render(request, "shopping/my/message.html", {"message": message})
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def mark_read(request: UserRequest, message_id: str) -> HttpResponse:
     """Mark a message read without opening it. 1 update."""
     messages.mark_read(request.user.username, message_id, now=timezone.now())
     return HttpResponseRedirect(destination(request, reverse("inbox")))
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def mark_all_read(request: UserRequest) -> HttpResponse:
     """Mark all messages read that were there when the page was made: up to 100 at once, more by a job."""
     username, until = request.user.username, request.POST.get("until", "")
@@ -176,9 +167,7 @@ def mark_all_read(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("inbox"))
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def delete_message(request: UserRequest, message_id: str) -> HttpResponse:
     """Delete a message. 1 delete."""
     messages.delete(request.user.username, message_id)
@@ -186,8 +175,7 @@ def delete_message(request: UserRequest, message_id: str) -> HttpResponse:
     return HttpResponseRedirect(destination(request, reverse("inbox")))
 
 
-@part("none or 1 query")
-@require_safe
+@everyone.part("none or 1 query")
 def unread_badge(request: SiteRequest) -> HttpResponse:
     """Show how many messages are unread, on any page. 1 query.
 

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest
@@ -34,7 +33,6 @@ from dealsite.data.entities.commerce import (
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.templatetags.design import order_status, payment_status
-from dealsite.web.pages import action, page
 from shopping.my.payments import state_of
 
 NAMED = 5  # titles in a message: a cookie carries it
@@ -59,9 +57,7 @@ def order_rows(cards: Sequence[OrderCard]) -> list[OrderRow]:
     return [OrderRow(card, lines[card.id]) for card in cards]
 
 
-@page("2 queries", at=("", "?status=SHIPPED"))
-@signed_in
-@require_safe
+@signed_in.page("2 queries", at=("", "?status=SHIPPED"))
 def orders(request: UserRequest) -> HttpResponse:
     """Show a page of the user's orders, newest first, with `status` those of one. 2 or 3 queries."""
     status = request.GET.get("status", "")
@@ -79,9 +75,7 @@ def orders(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/orders.html", context)
 
 
-@page("1 get + 1 query + 1 batch get")
-@signed_in
-@require_safe
+@signed_in.page("1 get + 1 query + 1 batch get")
 def order(request: UserRequest, order_id: str) -> HttpResponse:
     """Show an order with its lines, payments and history. 1 get + 1 query + 1 batch get."""
     username = request.user.username
@@ -123,9 +117,7 @@ def steps(order: Order, paid: Sequence[Payment]) -> list[Step]:
     return found
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     """Cancel an order that is not shipped yet. 1 get + 1 query + 2 batch gets + 1 transaction."""
     username = request.user.username
@@ -138,9 +130,7 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("order", args=[order_id]))
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def order_again(request: UserRequest, order_id: str) -> HttpResponse:
     """Put what was ordered into the cart, as far as it can be had. 1 get + 1 query + 1 batch get + 1 transaction."""
     username, now = request.user.username, timezone.now()

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import UserRequest
@@ -22,7 +21,6 @@ from dealsite.data.people import messages
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import find
 from dealsite.search.question import Question
-from dealsite.web.pages import page
 from shopping.my.orders import order_rows
 
 UNDER_WAY = (PLACED, SHIPPED)
@@ -30,9 +28,7 @@ ORDERS_SHOWN, DEALS_SHOWN = 5, 3
 MOST_WATCHES = 100  # brands whose deals are looked for
 
 
-@page("5 queries")
-@signed_in
-@require_safe
+@signed_in.page("5 queries")
 def account(request: UserRequest) -> HttpResponse:
     """Show what is due and under way, orders, new deals, and the ways to all that is theirs. 4 to 6 queries."""
     username, now = request.user.username, timezone.now()

@@ -20,7 +20,6 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
@@ -38,7 +37,6 @@ from dealsite.gateways.interface import CardRefused, GatewayUnavailable
 from dealsite.templatetags.design import money, payment_state, payment_status
 from dealsite.text import stored_words
 from dealsite.web.closed_site import closed_page
-from dealsite.web.pages import action, page
 
 SILENT = gettext_lazy("The payment service does not answer just now. Please try again in a moment.")
 
@@ -53,18 +51,14 @@ class NumberForm(forms.Form):
     )
 
 
-@page("1 get")
-@signed_in
-@require_safe
+@signed_in.page("1 get")
 def card(request: UserRequest) -> HttpResponse:
     """Show the card that pays, and the ways to another one. 1 get."""
     kept = order_record.buyer(request.user.username).card
     return render(request, "shopping/my/card.html", {"card": kept, "next": _next(request)})
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def begin_card(request: UserRequest) -> HttpResponse:
     """Lead to the page on which the gateway asks for a card."""
     return to_gateway(request, back=_next(request))
@@ -85,10 +79,8 @@ def to_gateway(request: UserRequest, *, back: str) -> HttpResponse:
     return HttpResponseRedirect(address)
 
 
-@page("none")
-@signed_in
+@signed_in.form("none")
 @sensitive_post_parameters("number")
-@require_http_methods(["GET", "POST"])
 def finish_card(request: UserRequest) -> HttpResponse:
     """Keep the card that was entered at the gateway, and go on. 1 transaction."""
     switch = site_switch.of_process.current()
@@ -111,9 +103,7 @@ def finish_card(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/card_number.html", context, status=status)
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def forget_card(request: UserRequest) -> HttpResponse:
     """Forget the card. 1 transaction."""
     now = timezone.now()
@@ -151,9 +141,7 @@ class OrderPayments:
         return time_of(self.order) if self.order else None
 
 
-@page("3 queries + 1 get")
-@signed_in
-@require_safe
+@signed_in.page("3 queries + 1 get")
 def payments(request: UserRequest) -> HttpResponse:
     """Show what failed, what comes within 90 days and what was, by order. 3 queries + 1 get."""
     username, now = request.user.username, timezone.now()
@@ -172,9 +160,7 @@ def payments(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/payments.html", context)
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def pay(request: UserRequest, payment_id: str) -> HttpResponse:
     """Charge a payment now, early or after it failed. 1 get + 1 batch get + 1 transaction."""
     username, now = request.user.username, timezone.now()

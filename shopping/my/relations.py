@@ -14,7 +14,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from dealsite.accounts import limits
@@ -25,7 +24,7 @@ from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.relations import Relation, RelationEntry, RelationState, Target
 from dealsite.data.people import users
 from dealsite.data.table.errors import NotFound, Unavailable
-from dealsite.web.pages import action, page
+from dealsite.web.pages import everyone
 
 SAID = {
     ("LIKE", True): gettext_lazy("You like %(name)s now."),
@@ -40,15 +39,13 @@ NOT_YET = {
 PATTERN = re.compile(r"(like|watch)_(brand|category|deal):(.{1,200})")
 
 
-@action
-@require_POST
+@everyone.action
 def add(request: SiteRequest, slug: str, relation: Relation) -> HttpResponse:
     """Like or watch a brand or category, or like a deal."""
     return _toggle(request, relation, slug, held=True)
 
 
-@action
-@require_POST
+@everyone.action
 def remove(request: SiteRequest, slug: str, relation: Relation) -> HttpResponse:
     """Take a like or a watch back."""
     return _toggle(request, relation, slug, held=False)
@@ -143,9 +140,7 @@ def pending_action(request: HttpRequest) -> RelationAction | None:
 MOST_AT_ONCE = 100  # liked deals that are shown; more watches are muted by the worker
 
 
-@page("1 query or 1 query + 1 batch get")
-@signed_in
-@require_safe
+@signed_in.page("1 query or 1 query + 1 batch get")
 def likes(request: UserRequest) -> HttpResponse:
     """Show what the user likes: brands, categories, and the newest deals. 1 query, and 1 batch get for deals."""
     found = relations.likes_of(request.user.username)
@@ -159,18 +154,14 @@ def likes(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/relation_list.html", {"rows": rows, "verb": "like"})
 
 
-@page("1 query")
-@signed_in
-@require_safe
+@signed_in.page("1 query")
 def watching(request: UserRequest) -> HttpResponse:
     """Show what the user watches. 1 query."""
     rows = _named(relations.watched_by(request.user.username))
     return render(request, "shopping/my/relation_list.html", {"rows": rows, "verb": "watch"})
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def mute_watch(request: UserRequest) -> HttpResponse:
     """Keep a watch without its messages, or hear them again. 1 update."""
     relation = relations.BY_NAME.get(("WATCH", request.POST.get("target", "")))
@@ -184,9 +175,7 @@ def mute_watch(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(destination(request, reverse("watching")))
 
 
-@page("1 query")
-@signed_in
-@require_safe
+@signed_in.page("1 query")
 def message_settings(request: UserRequest) -> HttpResponse:
     """Show which kinds of messages the user wants. 1 query."""
     user = request.user
@@ -197,9 +186,7 @@ def message_settings(request: UserRequest) -> HttpResponse:
     return render(request, "shopping/my/message_settings.html", context)
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def mute_hot_deals(request: UserRequest) -> HttpResponse:
     """Send the user no messages about hot deals, or send them again. 1 update."""
     muted = _wanted(request)
@@ -208,9 +195,7 @@ def mute_hot_deals(request: UserRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("message_settings"))
 
 
-@action
-@signed_in
-@require_POST
+@signed_in.action
 def mute_all(request: UserRequest) -> HttpResponse:
     """Mute hot deals and every watch, or hear all of them again: up to 100 watches at once, more by a job."""
     username, muted = request.user.username, _wanted(request)

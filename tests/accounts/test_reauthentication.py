@@ -24,7 +24,7 @@ from tests.people import NOW, make_user
 done: list[dict[str, list[str]]] = []
 
 
-@signed_in
+@signed_in.form("none")
 @fresh
 def dangerous(request: HttpRequest) -> HttpResponse:
     """A view that does something by POST."""
@@ -34,7 +34,7 @@ def dangerous(request: HttpRequest) -> HttpResponse:
     return HttpResponse("looked")
 
 
-@signed_in
+@signed_in.form("none")
 @fresh(when=lambda request: "all" in request.POST)
 def sometimes_dangerous(request: HttpRequest) -> HttpResponse:
     done.append(dict(request.POST.lists()))

@@ -17,7 +17,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from dealsite.accounts import forms, passwords, requests
-from dealsite.accounts.decorators import role, signed_in
+from dealsite.accounts.decorators import editors, signed_in
 from dealsite.accounts.forms import PasswordField
 from dealsite.accounts.passwords import Owner
 from dealsite.web.page_cache import MessageCookie
@@ -80,11 +80,11 @@ def test_nothing_answers_trace_or_connect(client: Client, address: str):
 
 
 def test_what_only_users_see_is_stored_nowhere():
-    @role("editor")
+    @editors.page("none")
     def of_a_role(request: Any) -> HttpResponse:
         return HttpResponse("private")
 
-    @signed_in
+    @signed_in.page("none")
     def of_a_user(request: Any) -> HttpResponse:
         return HttpResponse("private")
 

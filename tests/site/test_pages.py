@@ -16,13 +16,13 @@ from django.utils.http import urlencode
 
 from dealsite import middleware
 from dealsite.accounts import sign_in
-from dealsite.accounts.decorators import fresh, role, sent_again, signed_in
+from dealsite.accounts.decorators import editors, fresh, sent_again
 from dealsite.data import table
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.people import sessions
 from dealsite.web import page_cache
-from dealsite.web.pages import page, page_of
+from dealsite.web.pages import page_of
 from tests.builders import EDITOR, NOW
 from tests.pages import ROUTES, Route, routes
 from tests.people import signed_in as signed_in_browser
@@ -79,15 +79,15 @@ def answer_of(browser: Client, address: str, method: str = "get") -> Any:
 
 def test_every_view_says_what_its_page_is():
     silent = [route.name for route in routes() if page_of(route.view) is None]
-    assert silent == [], "Put @page, @part, @feed or @action of dealsite/web/pages.py above these views"
+    assert silent == [], (
+        "Say whom these views are for: @everyone.page, @editors.action or the like of dealsite/web/pages.py"
+    )
 
 
 def test_what_a_view_says_is_seen_through_all_that_guards_it():
     @sent_again
-    @role("editor")
-    @signed_in
+    @editors.page("1 query")
     @fresh
-    @page("1 query")
     def view(request: Any) -> HttpResponse:
         return HttpResponse()
 
