@@ -209,11 +209,11 @@ class Load:
 
         browser.get("CMS page", "/cms/deals/" if turn % 2 else "/cms/")
         form = {
-            "title": f"Lamp made {turn}",
+            "title": f"Candle {turn}",
             "brand": f"Soak {turn % BRANDS}",
             "category": "",
             "price": "9.90",
-            "link": "https://shop.example/lamp",
+            "link": f"https://shop.example/candles/{turn}",
             "description": "Bright, and quiet.",
             "version": "0",
             "action": "publish",

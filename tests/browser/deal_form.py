@@ -31,8 +31,8 @@ def brand_field(page: Page) -> Locator:
 
 
 def category_field(page: Page) -> Locator:
-    """Return the field of the category, which offers the eight."""
-    return page.get_by_role("combobox", name=re.compile("^Category"))
+    """Return the field of the category, which offers the eight once its script has run: before, it is a select."""
+    return page.get_by_role("combobox", name=re.compile("^Category")).and_(page.locator("input"))
 
 
 def fill_in(page: Page, texts: Mapping[str, str] = TEXTS, *, brand: str = "", category: str = "") -> None:
@@ -49,8 +49,9 @@ def fill_in(page: Page, texts: Mapping[str, str] = TEXTS, *, brand: str = "", ca
 
 def choose_category(page: Page, name: str) -> None:
     """Choose a category, by typing its name where there is script."""
-    if category_field(page).evaluate("field => field.matches('select')"):
-        category_field(page).select_option(name)
+    select = page.get_by_role("combobox", name=re.compile("^Category")).and_(page.locator("select"))
+    if select.is_visible():
+        select.select_option(name)
         return
     category_field(page).fill(name)
     category_field(page).press("Enter")

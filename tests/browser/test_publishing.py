@@ -192,7 +192,7 @@ def test_without_script_a_brand_is_typed_and_a_category_chosen(editor_window):
     page.goto("/cms/deals/new/")
     page.get_by_role("textbox", name="Brand").fill("Tonrausch")
     page.get_by_label("This is a new brand").check()
-    category_field(page).select_option(CATEGORY)
+    choose_category(page, CATEGORY)
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_role("textbox", name="Brand")).to_have_value("Tonrausch")
 

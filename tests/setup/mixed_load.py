@@ -41,7 +41,6 @@ WHOLE = {
     "brand": "Nordlicht",
     "category": "peripherals-networking",
     "price": "79.90",
-    "link": "https://shop.example/keyboard",
     "description": "Quiet switches.",
     "action": "publish",
     "version": "0",
@@ -153,7 +152,7 @@ class MixedLoad:
     def _publish(self, browser: Browser) -> None:
         while not self._over.is_set():
             draft_id = new_ulid(timezone.now())
-            form = WHOLE | {"title": f"Deal of {draft_id}"}
+            form = WHOLE | {"title": f"Deal of {draft_id}", "link": f"https://shop.example/{draft_id}"}
             self._until_answered(browser, f"/cms/drafts/{draft_id}/", form, 302)
             self.published.append(draft_id)
             self._over.wait(0.1)

@@ -65,11 +65,17 @@ class Editor:
             answer.text = answer.read().decode()  # type: ignore[attr-defined] # for who asked
         return answer
 
-    def publish(self, title: str = "Lamp") -> Any:
-        form = {"title": title, "brand": "Soak 0", "category": "toys-hobbies", "price": "9.90"}
-        form |= {"link": "https://shop.example/lamp", "description": "Bright. " * 2_000}
+    def publish(self, title: str = "") -> Any:
+        draft_id = new_ulid(datetime.now(UTC))
+        form = {
+            "title": title or f"Lamp {draft_id}",
+            "brand": "Soak 0",
+            "category": "toys-hobbies",
+            "price": "9.90",
+        }
+        form |= {"link": f"https://shop.example/{draft_id}", "description": "Bright. " * 2_000}
         form |= {"version": "0", "action": "publish"}
-        answer = self.ask("POST", f"/cms/drafts/{new_ulid(datetime.now(UTC))}/", form)
+        answer = self.ask("POST", f"/cms/drafts/{draft_id}/", form)
         if answer.status == 302:
             self.published.append(answer.headers["Location"].split("/")[3])
         return answer

@@ -69,7 +69,7 @@ def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids,
         held.append(len(wanted))
         return read(kind, wanted)
 
-    monkeypatch.setattr(drafts, "get_many", watch)
+    monkeypatch.setattr(drafts, "get_entries", watch)
     monkeypatch.setattr(running, "TURN_SECONDS", 0.0)  # a turn for each chunk, as if there were very many
     change = BulkChange("deal", "category", "toys-hobbies")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
