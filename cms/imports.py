@@ -96,7 +96,7 @@ class ImportRow:
     gettext_lazy("Imports"),
     "id, file=card.name, @uploaded_at=at, uploaded_by=card.by, state=card.stage, rows=card.rows, "
     "imported=card.totals.imported, rejected=card.totals.refused",
-    lambda query, now: every(imports.newest, "imports"),
+    lambda query, now: every(imports.newest),
 )
 def import_list(request: EditorRequest) -> HttpResponse:
     """The imports so far, and a form for a file or pasted rows."""
@@ -114,7 +114,7 @@ def import_list(request: EditorRequest) -> HttpResponse:
         "fields": FIELDS,
         "rows": [
             ImportRow(one.id, one.at, one.card, *state_of(one.card["stage"], one.job), percent_of(one.job))
-            for one in page.imports
+            for one in page.rows
         ],
         "days": imports.KEPT.days,
         "after": page.after and query({"after": page.after}),

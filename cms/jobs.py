@@ -178,7 +178,7 @@ def _month_of(query: QueryDict, now: datetime) -> str:
 @exported(
     gettext_lazy("Jobs"),
     "id, @created_at, kind, state, tries",
-    lambda query, now: every(partial(jobs.of_month, _month_of(query, now)), "jobs"),
+    lambda query, now: every(partial(jobs.of_month, _month_of(query, now))),
 )
 def job_list(request: EditorRequest) -> HttpResponse:
     """One page of a month's jobs; renews itself every two seconds."""
@@ -188,8 +188,8 @@ def job_list(request: EditorRequest) -> HttpResponse:
     listed = jobs.of_month(month, after=after, before=before)
     first = date(int(month[:4]), int(month[5:]), 1)
     context = {
-        "rows": [_for_reader(row(job, now), request.user) for job in listed.jobs],
-        "waits_for_worker": any(job.state == "open" for job in listed.jobs)
+        "rows": [_for_reader(row(job, now), request.user) for job in listed.rows],
+        "waits_for_worker": any(job.state == "open" for job in listed.rows)
         and processes.heartbeat_is_missing(processes.last_heartbeat("worker"), now=now),
         "is_editor": request.user.has_role("editor"),
         "month": first,

@@ -176,7 +176,7 @@ def _all_entries(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
     asked = asked_by(FilterForm(query if query else None), now.date())
     if asked is None:
         raise Invalid(_("This form is damaged. Load the page again."))
-    for entry in every(partial(audit.page, **asked), "entries"):
+    for entry in every(partial(audit.page, **asked)):
         changes = [f"{one.name}: {one.before} → {one.after}" for one in row(entry).changes]
         yield {"entry": entry, "changes": changes}
 
@@ -200,7 +200,7 @@ def audit_entries(request: EditorRequest) -> HttpResponse:
         return render(request, "cms/people/audit.html", {"form": form, "rows": []}, status=422)
     log = audit.page(**asked, after=request.GET.get("after"))
     context = log_context(request, form, asked, today=today, after=log.after)
-    context["rows"] = [row(entry) for entry in log.entries]
+    context["rows"] = [row(entry) for entry in log.rows]
     return render(request, "cms/people/audit.html", context)
 
 
@@ -282,7 +282,7 @@ def security_log(request: EditorRequest) -> HttpResponse:
     failed = security_events.failures(within=HOUR, now=now)
     lately = sum(number for minute, number in failed.items() if minute >= now - ALARM_SPAN)
     context = log_context(request, form, asked, today=today, after=log.after) | {
-        "rows": [(one, LABELS.get(one.event, one.event), one.event in FAILURES) for one in log.events],
+        "rows": [(one, LABELS.get(one.event, one.event), one.event in FAILURES) for one in log.rows],
         "lately": lately,
         "in_an_hour": sum(failed.values()),
         "is_alarm": 0 < settings.DEALSITE_ALARM_FAILURES <= lately,

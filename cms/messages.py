@@ -97,7 +97,7 @@ class MessageForm(forms.Form):
 @exported(
     gettext_lazy("Messages"),
     "id, @goes_out_at=going_out_at, state, headline, deal, brand=audience.brand, category=audience.category",
-    lambda query, now: every(announcements.newest, "rows"),
+    lambda query, now: every(announcements.newest),
 )
 def message_list(request: EditorRequest) -> HttpResponse:
     """One page of the messages that are planned, on their way and sent."""

@@ -63,7 +63,7 @@ def _all_orders(query: QueryDict, now: datetime) -> Iterator[dict[str, Any] | No
             yield None
         cards = sorted(found, key=lambda card: (card.placed_at, card.id))
     else:
-        cards = every(partial(orders.waiting, LISTS[_listed(query)][0]), "orders")
+        cards = every(partial(orders.waiting, LISTS[_listed(query)][0]))
     for batch in in_batches(cards):
         whole = orders.get_many((card.username, card.id) for card in batch)
         shoppers = users.get_many(order.username for order in whole)
@@ -119,9 +119,9 @@ def order_list(request: EditorRequest) -> HttpResponse:
 
 def _marks(listed: str, page: OrdersPage, now: datetime) -> dict[str, str]:
     """Return what the page says when it asks for news: from where on, what it shows of that, and its room."""
-    if page.after or not page.orders:
+    if page.after or not page.rows:
         return {"list": listed, "since": _position(now)}
-    return _room_marks(listed, page.orders, PAGE_SIZE - len(page.orders))
+    return _room_marks(listed, page.rows, PAGE_SIZE - len(page.rows))
 
 
 def _room_marks(listed: str, shown: Sequence[OrderCard], room: int) -> dict[str, str]:
@@ -143,12 +143,12 @@ def order_news(request: EditorRequest) -> HttpResponse:
         raise BadCursor()
     page = orders.waiting(LISTS[listed][0], after=since or _position(timezone.now()))
     seen = set(request.GET.get("seen", "").split(","))
-    new = [card for card in page.orders if card.id not in seen]
+    new = [card for card in page.rows if card.id not in seen]
     if not new:
         return HttpResponse(status=204)
     number = int(told) + len(new)
     if not page.after and len(new) <= int(room):
-        rows, marks, address = new, _room_marks(listed, page.orders, int(room) - len(new)), ""
+        rows, marks, address = new, _room_marks(listed, page.rows, int(room) - len(new)), ""
     else:  # counted once: the mark moves on, and what came later is added
         first = request.GET.get("first") or since
         rows, address = [], reverse("cms_orders") + query({"list": listed, "after": first})
@@ -156,7 +156,7 @@ def order_news(request: EditorRequest) -> HttpResponse:
         if page.after:
             marks |= {"since": page.after}
         else:
-            marks |= {"since": since, "seen": ",".join(card.id for card in page.orders)}
+            marks |= {"since": since, "seen": ",".join(card.id for card in page.rows)}
     context = {
         "status": LISTS[listed][0],
         "rows": rows,

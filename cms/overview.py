@@ -253,21 +253,21 @@ def _office(now: datetime) -> dict[str, Any]:
     to_ship, on_the_way = together(
         partial(orders.waiting, PLACED), partial(orders.waiting, SHIPPED, size=LISTED)
     )
-    latest = to_ship.orders
+    latest = to_ship.rows
     if to_ship.after:
         last = f"{iso(now + timedelta(days=1))}#{first_ulid_of(now)}"
-        latest = orders.waiting(PLACED, before=last, size=LISTED).orders
+        latest = orders.waiting(PLACED, before=last, size=LISTED).rows
     counts, tasks = task_counts.of_process.current(), []
     if counts.payments:
         failed = Task("failed", "credit-card", _("Failed payments"), _failed_payments(now), counts.payments)
         tasks.append(failed)
-    if cards := to_ship.orders:
+    if cards := to_ship.rows:
         number = max(len(cards), counts.orders) if to_ship.after else len(cards)
         slips = Task(
             "to-ship", "package", _("Orders to ship"), _slips(cards), number, button=_("Packing slips")
         )
         tasks.append(_with_orders(slips, cards))
-    if late := [card for card in on_the_way.orders if now - card.placed_at > LONG_ON_THE_WAY]:
+    if late := [card for card in on_the_way.rows if now - card.placed_at > LONG_ON_THE_WAY]:
         shipped = reverse("cms_orders", query={"list": "shipped"})
         tasks.append(
             _with_orders(Task("late", "truck", _("On the way for over a week"), shipped, len(late)), late)

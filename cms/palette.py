@@ -115,7 +115,7 @@ def _verbs(row: DealRow) -> list[Choice]:
     card = row.card
     fields = {"deal": card.id, "asked_at": iso(timezone.now()), "next": row.address}
     verbs = [
-        Choice(_("Change price or expiry"), row.terms_address, "pencil"),
+        Choice(_("Change price or expiry"), row.price_and_expiry_address, "pencil"),
         Choice(_("Duplicate as a draft"), reverse("cms_do", args=["duplicate"]), "copy", fields=fields),
         Choice(_("History"), reverse("cms_history", args=[row.kind, card.id]), "history"),
     ]

@@ -122,7 +122,7 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
     if span.error:
         raise Invalid(span.error)
     for listed in LISTS if is_all else (_listed(query),):
-        for row in every(partial(_reading(listed), span.first, span.last, limit=EXPORTED_AT_ONCE), "rows"):
+        for row in every(partial(_reading(listed), span.first, span.last, limit=EXPORTED_AT_ONCE)):
             yield {"payment": row, "currency": settings.DEALSITE_CURRENCY}
 
 
@@ -193,7 +193,7 @@ def find_payment(request: EditorRequest) -> HttpResponse:
         if row:
             return redirect(address_of(row))
         for closed in ("", "yes"):
-            if _of_account(text, closed=bool(closed)).payments:
+            if _of_account(text, closed=bool(closed)).rows:
                 return redirect(reverse("cms_account_payments") + query({"account": text, "closed": closed}))
     return render(request, "cms/payments/find_payment.html", {"text": text}, status=404 if text else 200)
 
@@ -217,7 +217,7 @@ def account_payments(request: EditorRequest) -> HttpResponse:
             (value, words, query(chosen | {"closed": value}))
             for value, words in (("", _("Not closed yet")), ("yes", _("Closed days")))
         ],
-        "rows": with_addresses(page.payments),
+        "rows": with_addresses(page.rows),
         "first_page": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),
         "trail": [(reverse("cms_payments"), _("Payments")), ("", account)],

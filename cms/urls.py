@@ -73,8 +73,15 @@ urlpatterns = [
     path("<kind:kind>/<str:entry_id>/presence/leave/", deal.leave, name="cms_leave"),
     path("<kind:kind>/<str:entry_id>/purge/", history.purge, name="cms_purge"),
     path("<kind:kind>/<str:entry_id>/restore/", history.restore, name="cms_restore"),
-    path("<kind:kind>/<str:entry_id>/terms/", price_and_expiry.terms, name="cms_terms"),
+    # Of two addresses of one page, the first is what it had before; links take the last.
+    path("<kind:kind>/<str:entry_id>/terms/", price_and_expiry.price_and_expiry, name="cms_price_and_expiry"),
+    path(
+        "<kind:kind>/<str:entry_id>/price-and-expiry/",
+        price_and_expiry.price_and_expiry,
+        name="cms_price_and_expiry",
+    ),
     path("deals/<str:deal_id>/holders/", deal.buyers, name="cms_buyers"),
+    path("deals/<str:deal_id>/buyers/", deal.buyers, name="cms_buyers"),
     path("deals/<str:deal_id>/check-link/", attention.check_link, name="cms_check_link"),
     path("pictures/", fields.upload_picture, name="cms_upload_picture"),
     path("trash/", history.trash_list, name="cms_trash"),

@@ -38,7 +38,7 @@ REASON_CHARACTERS = 200
 @exported(
     gettext_lazy("Users"),
     "user_name=username, name, email, roles=roles_in_order, @created_at, @suspended_at",
-    lambda query, now: every(users.page, "users"),
+    lambda query, now: every(users.page),
 )
 def user_list(request: HttpRequest) -> HttpResponse:
     """A page of users, or the one user whose name or e-mail address was asked for."""
@@ -200,7 +200,7 @@ def limit_list(request: EditorRequest) -> HttpResponse:
     context = {
         "rows": rows,
         "near": [row for row, uses in rows if any(use.is_near for use in uses)],
-        "stopped": [(event, _what(event.detail)) for event in security_events.page(event="throttled").events],
+        "stopped": [(event, _what(event.detail)) for event in security_events.page(event="throttled").rows],
     }
     return render(request, "cms/people/limits.html", context)
 

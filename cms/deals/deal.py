@@ -211,7 +211,7 @@ def _asked(query: QueryDict) -> tuple[str, date | None, str]:
 def _all_lines(query: QueryDict, now: datetime, deal_id: str) -> Iterator[Line]:
     listed, day, _error = _asked(query)
     status = LISTS[listed][0]
-    return every(partial(orders.carts_with, deal_id, status, day=day, size=orders.TOTALLED), "shown")
+    return every(partial(orders.carts_with, deal_id, status, day=day, size=orders.TOTALLED))
 
 
 @back_office.page("1 batch get + 1 query", at=("", "?list=bought&day=x"))

@@ -86,7 +86,7 @@ def history(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
         "compared_with": kept[1].number if len(kept) > 1 else None,
         "before": "?" if below else "",
         "after_versions": query({"below": str(page.versions[-1].number)}) if page.before else "",
-        "rows": [replace(audit_log.row(entry), address="") for entry in log.entries],
+        "rows": [replace(audit_log.row(entry), address="") for entry in log.rows],
         "newest": "?" if request.GET.get("after") else "",
         "after": query({"after": log.after}) if log.after else "",
         "trail": _trail(target, _("History")),
@@ -246,14 +246,14 @@ class TrashRow:
     gettext_lazy("Trash"),
     "id, kind, title=card.title, brand=card.brand_name, category=card.category, price=card.price, "
     "was_price=card.was_price, @deleted_at=at, deleted_by=by, @kept_until=until",
-    lambda query, now: every(trash.newest, "things"),
+    lambda query, now: every(trash.newest),
 )
 def trash_list(request: EditorRequest) -> HttpResponse:
     """What was deleted in the last 30 days, newest first. 1 query."""
     now = timezone.now()
     page = trash.newest(after=request.GET.get("after"))
     context = {
-        "rows": [_trash_row(thing, now) for thing in page.things],
+        "rows": [_trash_row(thing, now) for thing in page.rows],
         "days": trash_record.KEPT_FOR.days,
         "before": "?" if request.GET.get("after") else "",
         "after": query({"after": page.after}) if page.after else "",

@@ -105,8 +105,8 @@ class DealRow:
         return reverse(f"cms_{self.kind}", args=[self.card.id])
 
     @property
-    def terms_address(self) -> str:
-        return reverse("cms_terms", args=[self.kind, self.card.id])
+    def price_and_expiry_address(self) -> str:
+        return reverse("cms_price_and_expiry", args=[self.kind, self.card.id])
 
 
 def filter_of(query: Mapping[str, str]) -> DealFilter:

@@ -29,7 +29,7 @@ from dealsite.data.editing import bulk
 FIELDS = ("price", "was_price", "expires_at")
 
 
-class TermsForm(EditForm):
+class PriceAndExpiryForm(EditForm):
     """Price, was-price and expiry."""
 
     price = PriceField(required=False, label=gettext_lazy("Price"))
@@ -51,34 +51,34 @@ class TermsForm(EditForm):
         return [self[name] for name in FIELDS if name not in self.conflicts]
 
 
-@editors.form("1 batch get or 1 get", at=("", "/cms/drafts/{draft_id}/terms/"))
+@editors.form("1 batch get or 1 get", at=("", "/cms/drafts/{draft_id}/price-and-expiry/"))
 @sent_again
 @vary_on_headers("HX-Request")
-def terms(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
+def price_and_expiry(request: EditorRequest, kind: str, entry_id: str) -> HttpResponse:
     """Price and expiry of a deal or draft, as a form in its row or on a page of its own; changed by POST."""
     if request.method == "POST":
-        form = TermsForm.posted(request.POST)
+        form = PriceAndExpiryForm.posted(request.POST)
         return until_saved(lambda: _change(request, form, drafts.get_entry(kind, entry_id)))
     stored = drafts.get_entry(kind, entry_id)
     if deal := became(stored):
-        return redirect("cms_terms", "deal", deal)
+        return redirect("cms_price_and_expiry", "deal", deal)
     if request.htmx and "row" in request.GET:
         return _row(request, stored)
-    opened = TermsForm.opened(typed_terms(stored.content), stored.version)
+    opened = PriceAndExpiryForm.opened(typed_price_and_expiry(stored.content), stored.version)
     opened.fit(stored)
     return _form_page(request, stored, opened)
 
 
-def typed_terms(content: DealContent) -> Typed:
+def typed_price_and_expiry(content: DealContent) -> Typed:
     """Return price, was-price and expiry as the form's inputs hold them."""
     typed = typed_deal(content, "")
     return {name: typed[name] for name in FIELDS}
 
 
-def _change(request: EditorRequest, form: TermsForm, stored: Entry) -> HttpResponse:
+def _change(request: EditorRequest, form: PriceAndExpiryForm, stored: Entry) -> HttpResponse:
     if deal := became(stored):
-        return redirect("cms_terms", "deal", deal)
-    theirs = typed_terms(stored.content)
+        return redirect("cms_price_and_expiry", "deal", deal)
+    theirs = typed_price_and_expiry(stored.content)
     form.fit(stored)
     form.take_chosen(theirs)
     if not form.is_valid():
@@ -119,7 +119,9 @@ def _row(request: EditorRequest, stored: Entry, *, is_answer: bool = False) -> H
     return render(request, "cms/lists/_deal_row_alone.html", row)
 
 
-def _form_page(request: EditorRequest, stored: Entry, form: TermsForm, *, status: int = 200) -> HttpResponse:
+def _form_page(
+    request: EditorRequest, stored: Entry, form: PriceAndExpiryForm, *, status: int = 200
+) -> HttpResponse:
     if not form.differences:
         first = next((name for name in FIELDS if name in form.errors), FIELDS[0])
         form.fields[first].widget.attrs["autofocus"] = True

@@ -101,7 +101,7 @@ class AccountMiddleware:
 When = Callable[[HttpRequest], bool]
 READS = ("GET", "HEAD")
 FRESH = timedelta(minutes=15)
-PROOF = "proof-"
+PREFIX = "proof-"
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one of its own
 # What has to be typed again, or is worth nothing later: passwords, codes, cards, and what the second factor signs.
 SECRETS = ("password", "old_password", "code", "number", "secret", "half", "passkey")
@@ -178,12 +178,12 @@ def fresh(view: View | None = None, *, when: When = lambda request: True) -> Any
         @wraps(view)
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method == "POST":
-                if when(request) and (question := _ask_for_proof(request)):
+                if when(request) and (question := _ask_to_reauthenticate(request)):
                     return question
                 _take_out(request)
             return view(request, *args, **kwargs)
 
-        checked.asks_for_proof = True  # type: ignore[attr-defined]
+        checked.asks_to_reauthenticate = True  # type: ignore[attr-defined]
         return checked
 
     return decorate(view) if view else decorate
@@ -228,7 +228,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse | None:
     Who signs in may be somebody else than before: what they may do is checked after that, as always.
     """
     template, now = "accounts/ended_session.html", timezone.now()
-    half = sign_in.half_signed_in(requests.HALF.unsign(request.POST.get(PROOF + "half", "")))
+    half = sign_in.half_signed_in(requests.HALF.unsign(request.POST.get(PREFIX + "half", "")))
     form: CodeForm | SignInForm = CodeAgainForm(request.POST) if half else _sign_in_form(request)
     try:
         user = _user_of(request, form, half, now)
@@ -260,19 +260,19 @@ def _user_of(
 
 
 def _sign_in_form(request: HttpRequest) -> SignInAgainForm:
-    if PROOF + "name" in request.POST:
+    if PREFIX + "name" in request.POST:
         return SignInAgainForm(request.POST)
     cookie = requests.session_in(request)
     return SignInAgainForm(initial={"name": cookie.username if cookie else ""})
 
 
-def _ask_for_proof(request: HttpRequest) -> HttpResponse | None:
+def _ask_to_reauthenticate(request: HttpRequest) -> HttpResponse | None:
     """Return the page that asks for the password; None for who has given it, just now or a while ago. 1 update."""
     user: SignedIn = request.user  # type: ignore[assignment]
     now = timezone.now()
     if abs(now - user.session.proved_at) < FRESH:
         return None
-    sent = request.POST if PROOF + "password" in request.POST else None
+    sent = request.POST if PREFIX + "password" in request.POST else None
     form, refused = ReauthenticationForm(sent, needs_code=bool(user.account.two_factor)), None
     try:
         if form.is_valid() and second_factor.is_proved(request, form, "password"):  # type: ignore[arg-type]
@@ -309,7 +309,7 @@ def kept_of(request: HttpRequest, *, without_secrets: bool = False) -> dict[str,
     kept = [
         (name, value)
         for name, values in request.POST.lists()
-        if name not in left_out and not name.startswith(PROOF)
+        if name not in left_out and not name.startswith(PREFIX)
         for value in values
     ]
     # A browser gives no page a file of another one: it can only be chosen again.
@@ -319,7 +319,7 @@ def kept_of(request: HttpRequest, *, without_secrets: bool = False) -> dict[str,
 
 def _take_out(request: HttpRequest) -> None:
     """Leave in a request only what the visitor was sending."""
-    if asked := [name for name in request.POST if name.startswith(PROOF)]:
+    if asked := [name for name in request.POST if name.startswith(PREFIX)]:
         data = request.POST.copy()
         for name in asked:
             del data[name]

@@ -103,7 +103,7 @@ def unreadable(*, most: int | None = None, then: Callable[[], object] = lambda: 
     found, seen, after = 0, 0, None
     while True:
         page = users.page(after=after, limit=PAGE)
-        factors = two_factor.get_many(user.username for user in page.users if user.two_factor)
+        factors = two_factor.get_many(user.username for user in page.rows if user.two_factor)
         found += sum(_is_unreadable(factor) for factor in factors)
         seen, after = seen + PAGE, page.after
         then()

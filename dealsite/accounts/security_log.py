@@ -90,7 +90,7 @@ def note(request: HttpRequest, event: Event, *, username: str = "", detail: str 
         event, now, username, network, route_of(request), detail[:DETAIL_CHARACTERS], current_id()
     )
     logger.info(event, username=username, network=network, page=made.page, detail=made.detail)
-    noted_of(request).add(event)
+    events_of(request).add(event)
     times, failed = failures.see(event, username, network, now) if event in FAILURES else (1, 0)
     if request.__dict__.get("is_unnoted"):
         return
@@ -106,7 +106,7 @@ def note(request: HttpRequest, event: Event, *, username: str = "", detail: str 
         logger.warning("security_event_not_stored", reason=repr(error))
 
 
-def noted_of(request: HttpRequest) -> set[Event]:
+def events_of(request: HttpRequest) -> set[Event]:
     """Return the events that were noted of a request."""
     noted: set[Event] = request.__dict__.setdefault("noted_events", set())
     return noted
@@ -115,7 +115,7 @@ def noted_of(request: HttpRequest) -> set[Event]:
 def note_refusal(request: HttpRequest, status: int, *, username: str) -> None:
     """Note what an answer's status says, 403 or 429, where nobody has noted more about it."""
     event = BY_STATUS[status]
-    if noted_of(request).isdisjoint({event, "csrf_refused"}):
+    if events_of(request).isdisjoint({event, "csrf_refused"}):
         note(request, event, username=username)
 
 

@@ -72,7 +72,7 @@ def exported(
     return declare
 
 
-def every(read: Callable[..., Any], name: str) -> Iterator[Any]:
+def every(read: Callable[..., Any], name: str = "rows") -> Iterator[Any]:
     """Yield what stands under a name on each page of a list; `read` takes the cursor `after`."""
     return (row for page in to_end(read) for row in getattr(page, name))
 

@@ -79,9 +79,6 @@ PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex
 IDLE_SECONDS = 1.0
 CHARGE_SECONDS = 5.0  # while no payment is due
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
-EXPIRE_EVERY = timedelta(hours=1)
-# Tries to: a round over all links begins once a week, the rest at night.
-BEGIN_ROUND_EVERY = timedelta(hours=1)
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 ORPHANED = gettext_noop("Whoever ordered this is no editor any more. Resume it to take it over.")
 CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
@@ -127,8 +124,8 @@ def run(
 
     On a copy of the site it does nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
     """
-    expired_at = planned_at = counted_at = ranked_at = datetime.min.replace(tzinfo=UTC)
-    alarmed_at = clock()
+    spans = between_jobs(expire=expire)
+    done_at = dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC)) | {schedule.check_alarms: clock()}
     says_so = False
     while not stop.is_set():
         worked = False
@@ -143,29 +140,41 @@ def run(
             continue
         try:
             worked = run_next(now=clock())
-            if expire and is_over(expired_at, EXPIRE_EVERY, now=clock()):
-                expired = schema.delete_expired(now=clock())
-                expired_at = clock()
-                logger.debug("expired", items=expired)
-            if is_over(planned_at, BEGIN_ROUND_EVERY, now=clock()):
-                if settings.DEALSITE_CHECK_LINKS:
-                    checked_links.begin_round(now=clock())
-                schedule.plan(now=clock())
-                jobs.free_taken_ahead(now=clock())
-                planned_at = clock()
-            if is_over(alarmed_at, schedule.EVERY, now=clock()):
-                alarmed_at = clock()
-                schedule.check_alarms(now=clock())
-            if is_over(counted_at, schedule.EVERY, now=clock()):
-                counted_at = clock()
-                schedule.count_tasks(now=clock())
-            if is_over(ranked_at, hot.EVERY, now=clock()):
-                ranked_at = clock()
-                hot.rank(now=ranked_at)
+            for work, span in spans.items():
+                if is_over(done_at[work], span, now=clock()):
+                    work(now=clock())
+                    done_at[work] = clock()
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
         if not worked:
             stop.wait(IDLE_SECONDS)
+
+
+def between_jobs(*, expire: bool) -> dict[Callable[..., object], timedelta]:
+    """Return what a worker does between its jobs, and how often."""
+    expiry = {delete_expired: timedelta(hours=1)} if expire else {}
+    return expiry | {
+        plan: timedelta(hours=1),
+        schedule.check_alarms: schedule.EVERY,
+        schedule.count_tasks: schedule.EVERY,
+        hot.rank: hot.EVERY,
+    }
+
+
+def delete_expired(*, now: datetime) -> None:
+    """Delete what has expired."""
+    logger.debug("expired", items=schema.delete_expired(now=now))
+
+
+def plan(*, now: datetime) -> None:
+    """Plan what is done at a time, and take jobs back from a worker whose clock was ahead.
+
+    It only tries to: a round over all links begins once a week, the rest at night.
+    """
+    if settings.DEALSITE_CHECK_LINKS:
+        checked_links.begin_round(now=now)
+    schedule.plan(now=now)
+    jobs.free_taken_ahead(now=now)
 
 
 def is_over(since: datetime, span: timedelta, *, now: datetime) -> bool:

@@ -113,15 +113,14 @@ def inbox(request: UserRequest) -> HttpResponse:
     page, all_unread = together(
         partial(messages.inbox, username, unread=unread, **places), partial(messages.unread, username)
     )
-    told_of = {message.deal for message in page.messages if message.deal}
+    told_of = {message.deal for message in page.rows if message.deal}
     stored = deals.get_many(told_of) if told_of else {}
     cards = {deal.id: deal.card for deal in stored.values() if deal.card.is_visible(now)}
     rows = [
-        MessageRow(one, ICONS.get(one.headline) or ICONS[one.kind], cards.get(one.deal))
-        for one in page.messages
+        MessageRow(one, ICONS.get(one.headline) or ICONS[one.kind], cards.get(one.deal)) for one in page.rows
     ]
     chosen = {"show": "unread"} if unread else {}
-    until = (last_ulid_until(now), *(message.id for message in page.messages))
+    until = (last_ulid_until(now), *(message.id for message in page.rows))
     context = {
         "days": by_day(rows, timezone.localdate(now)),
         "count": len(all_unread),

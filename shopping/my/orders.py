@@ -66,7 +66,7 @@ def orders(request: UserRequest) -> HttpResponse:
     )
     chosen = {"status": status} if status else {}
     context = {
-        "rows": order_rows(page.orders),
+        "rows": order_rows(page.rows),
         "status": status,
         "statuses": ORDER_STATUSES,
         "before": page.before and f"?{urlencode(chosen | {'before': page.before})}",

@@ -149,9 +149,9 @@ def payments(request: UserRequest) -> HttpResponse:
     coming = payment_lists.coming(username, now=now, after=after)
     history = payment_lists.done(username, now=now, after=past)
     context = {
-        "failed": [payment for payment in coming.payments if payment.status == FAILED],
-        "coming": by_order(payment for payment in coming.payments if payment.status != FAILED),
-        "history": by_order(history.payments),
+        "failed": [payment for payment in coming.rows if payment.status == FAILED],
+        "coming": by_order(payment for payment in coming.rows if payment.status != FAILED),
+        "history": by_order(history.rows),
         "after": f"?{urlencode({'after': coming.after})}" if coming.after else "",
         "past": f"?{urlencode({'past': history.after})}" if history.after else "",
         "first": not (after or past),

@@ -223,7 +223,7 @@ def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: C
         return (
             len(relations.likes_of("ada")),
             len(relations.watched_by("ada")),
-            len(messages.inbox("ada").messages),
+            len(messages.inbox("ada").rows),
             *(relation_state.likes, relation_state.watches, other.likes, other.watches),
             relations.relation_state_of("ada", "deal", deal.id).likes,
         )

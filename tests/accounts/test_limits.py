@@ -319,7 +319,7 @@ def test_each_refusal_is_a_line_and_a_row_of_the_security_log(
     said = [record.message for record in caplog.records if "event='throttled'" in record.message]
     assert len(said) == 8
     assert "username='ada' network='203.0.113.66'" in said[0]
-    rows = security_events.page(event="throttled").events
+    rows = security_events.page(event="throttled").rows
     assert {(row.username, row.network, row.detail) for row in rows} >= {
         ("ada", "203.0.113.66", "sign-in"),
         ("", "203.0.113.66", "sign-in"),

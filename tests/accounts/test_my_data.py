@@ -52,7 +52,7 @@ def test_who_is_signed_in_gets_all_that_is_theirs_at_once(browser: Client, ada: 
     assert [item["slug"] for item in said["items"] if item["type"] == "BrandLike"] == ["evil"]
     assert users.get("ada").password not in answer.content.decode()
     assert "password" not in {name for item in said["items"] for name in item}
-    assert "my data" in [one.detail for one in security_events.page(username="ada").events]
+    assert "my data" in [one.detail for one in security_events.page(username="ada").rows]
 
 
 def test_it_asks_for_the_password(browser: Client, ada: User, clock: Any):
@@ -85,7 +85,7 @@ def test_the_command_writes_the_same_and_notes_it(ada: User, whole_table: None, 
     assert json.loads(path.read_text())["types"].keys() == {"User", "Profile", "EmailGuard"}
     assert path.stat().st_mode & 0o777 == 0o600
     assert "1 EmailGuard" in capsys.readouterr().out
-    (entry,) = audit.page(kind="user", subject="ada").entries
+    (entry,) = audit.page(kind="user", subject="ada").rows
     assert (entry.by, entry.what) == ("-", "wrote a file of all that is stored about them")
     with pytest.raises(CommandError, match="is there already"):
         call_command("export_user", "ada", "--out", str(path))

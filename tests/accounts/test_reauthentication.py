@@ -193,7 +193,9 @@ def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any
 
 
 def test_these_pages_ask_for_the_password():
-    assert {name for name, route in ROUTES.items() if getattr(route.view, "asks_for_proof", False)} == {
+    assert {
+        name for name, route in ROUTES.items() if getattr(route.view, "asks_to_reauthenticate", False)
+    } == {
         "cms_end_sessions",
         "cms_give_role",
         "cms_lift_suspension",

@@ -18,7 +18,6 @@ from tests.browser.conftest import make_user, titles
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, fill_in, said
 from tests.browser.troubles import Troubles
-from tests.searching import index_table
 
 SECONDS = 3.0
 READ_TIMEOUT, DATA_SECONDS = client.READ_TIMEOUT, middleware.DATA_SECONDS  # other tests are more patient
@@ -113,10 +112,12 @@ def test_a_form_that_could_not_be_saved_is_sent_again_by_reloading(editor_window
 
 
 @pytest.mark.sample(quick=0, whole=3)
-def test_a_part_that_cannot_be_loaded_leaves_the_page_as_it_is_with_a_note(editor_window, break_table):
+def test_a_part_that_cannot_be_loaded_leaves_the_page_as_it_is_with_a_note(
+    editor_window, break_table, search_index
+):
     feature("front", [now_deal(title="Ash"), now_deal(title="Birch")])
     now_deal(title="Elm")
-    index_table()
+    search_index()
     page: Page = editor_window()
     page.goto("/cms/featured/front/")
     page.get_by_role("button", name="Move Birch up").click()

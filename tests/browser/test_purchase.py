@@ -108,7 +108,7 @@ def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], 
     assert deals.get(lamp.id).stock == 7
     page.goto("/cart/")
     expect(page.get_by_role("main")).to_contain_text("Your cart is empty.")
-    (placed,) = orders.of_user("ada").orders
+    (placed,) = orders.of_user("ada").rows
     page.goto("/account/")
     expect(page.locator(".order-row")).to_contain_text("€120.00")
     page.locator(".order-row").get_by_role("link").click()
@@ -183,7 +183,7 @@ def test_impatient_clicks_add_once_and_order_once(window: Callable[..., Page]):
         page.get_by_label(label, exact=True).fill(text)
     button(page, "Buy now").evaluate("button => { button.click(); button.click(); }")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you, ")
-    assert len(orders.of_user("ada").orders) == 1
+    assert len(orders.of_user("ada").rows) == 1
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -284,12 +284,12 @@ def test_an_order_whose_sum_changed_is_placed_with_the_new_one_after_one_button(
     cart_changes.change_quantity(carts.user_cart("ada"), line.deal, 2, now=timezone.now())
     button(page, "Buy now").click()
     expect(page.get_by_role("main")).to_contain_text("Your order said €30.00, now it comes to €60.00.")
-    assert orders.of_user("ada").orders == []
+    assert orders.of_user("ada").rows == []
     button(page, "Go on with €60.00").click()
     expect(page.get_by_label("Town")).to_have_value("Berlin")
     button(page, "Buy now").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you, ")
-    assert [order.total for order in orders.of_user("ada").orders] == [Decimal("60.00")]
+    assert [order.total for order in orders.of_user("ada").rows] == [Decimal("60.00")]
 
 
 @pytest.mark.sample(quick=0, whole=3)

@@ -152,7 +152,7 @@ def office_posts():
 
 
 def left_alone():
-    return orders.of_user("ada").orders[0].status == "PLACED" and not audit.of_target("export", "orders")
+    return orders.of_user("ada").rows[0].status == "PLACED" and not audit.of_target("export", "orders")
 
 
 def test_nothing_of_the_back_office_is_changed_without_the_pages_token(sign_in):

@@ -266,8 +266,8 @@ def draft_is_deleted() -> bool:
 
 
 def empty_trash() -> None:
-    for kind, thing_id in (("deal", DEAL), ("draft", DRAFT)):
-        trash.purge(kind, thing_id, by=EDITOR, now=NOW)
+    for kind, entry_id in (("deal", DEAL), ("draft", DRAFT)):
+        trash.purge(kind, entry_id, by=EDITOR, now=NOW)
 
 
 def trash_is_empty() -> bool:

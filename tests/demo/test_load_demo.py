@@ -76,7 +76,7 @@ def test_the_shoppers_have_bought_something_and_have_something_in_their_carts(lo
     started = users.get("ada").created_at
     placed = [orders.get(order.username, order.id) for order in all_orders(all_deals(started), started)]
     assert Counter(order.status for order in placed) == {DELIVERED: 10, PLACED: 6, SHIPPED: 4, CANCELLED: 2}
-    assert {card.id for card in orders.waiting(PLACED).orders} == {
+    assert {card.id for card in orders.waiting(PLACED).rows} == {
         order.id for order in placed if order.status == PLACED
     }
     for name in ("sam", "lena", "tomas"):

@@ -225,8 +225,10 @@ FORMS: dict[str, Form] = {
     "cms_do version": done("restore-version", to_version="1"),
     "cms_do all": done("category", deal=[], to_category="toys-hobbies", all="1", previewed="1"),
     "cms_deal": Form(filled_in(DEAL, title="Changed")),
-    "cms_terms": Form(filled_in(DEAL + "terms/", price="9.00")),
-    "cms_terms draft": Form(filled_in(DRAFT + "terms/", price="9.00"), at=DRAFT + "terms/"),
+    "cms_price_and_expiry": Form(filled_in(DEAL + "price-and-expiry/", price="9.00")),
+    "cms_price_and_expiry draft": Form(
+        filled_in(DRAFT + "price-and-expiry/", price="9.00"), at=DRAFT + "price-and-expiry/"
+    ),
     "cms_autosave": Form(filled_in(DEAL, title="Changed")),
     "cms_draft": Form(filled_in(DRAFT, title="Changed")),
     "cms_autosave draft": Form(filled_in(DRAFT, title="Changed"), at=DRAFT + "autosave/"),

@@ -63,7 +63,7 @@ def next_90_days(ask: Ask) -> Both:
     for days in (-1, 89, 90, 91):
         load(payment("acct-31", NOW + days * DAY - timedelta(seconds=1)))
     found = [item for item in open_payments(account="acct-31") if item["due_at"] <= iso(NOW + 90 * DAY)]
-    return [one.id for one in ask("acct-31", now=NOW).payments], by("due_at", found)
+    return [one.id for one in ask("acct-31", now=NOW).rows], by("due_at", found)
 
 
 @MODEL.question(
@@ -171,7 +171,7 @@ def history(ask: Ask) -> Both:
         closed("acct-37", LONG_AGO - days * DAY)
     load(payment("acct-37", LONG_AGO))
     found = by("due_at", stored("Payment", account="acct-37", closed=True))
-    return [one.id for one in ask("acct-37").payments], found[::-1]
+    return [one.id for one in ask("acct-37").rows], found[::-1]
 
 
 @MODEL.question(
@@ -243,7 +243,7 @@ def scheduled_payment() -> Both:
     found = [
         (one.account, f"{one.due_at:%Y-%m-%dT%H%M%S}", one.status)
         for account in ("account1", "account2")
-        for one in payment_lists.of_account(account).payments
+        for one in payment_lists.of_account(account).rows
     ]
     return found, [
         ("account1", "2019-09-25T010101", "PENDING"),
@@ -262,7 +262,7 @@ def scheduled_payment() -> Both:
 def processed_payment() -> Both:
     """UUID-UUID-UUID-UUID of Account1, 2019-09-24"""
     closed("account1", at("2019-09-24T010101"), "UUID-UUID-UUID-UUID")
-    (found,) = payment_lists.history("account1").payments
+    (found,) = payment_lists.history("account1").rows
     row = payment_lists.by_transaction("UUID-UUID-UUID-UUID")
     said = (found.status, f"{found.due_at:%Y-%m-%dT%H%M%S}", row and row.account)
     return said, ("PROCESSED", "2019-09-24T010101", "account1")

@@ -116,7 +116,7 @@ def relate(ask: Ask, relation: Relation) -> Both:
 def inbox(ask: Ask) -> Both:
     """the user's messages, the newest 25"""
     sent = stored("Message", username=BUYER)
-    return [one.id for one in ask(BUYER).messages], newest(sent)
+    return [one.id for one in ask(BUYER).rows], newest(sent)
 
 
 @MODEL.question(
@@ -129,7 +129,7 @@ def inbox(ask: Ask) -> Both:
 )
 def unread_messages(ask: Ask) -> Both:
     """the user's messages that were not read, the newest 25"""
-    return [one.id for one in ask(BUYER, unread=True).messages], newest(unread_of(BUYER))
+    return [one.id for one in ask(BUYER, unread=True).rows], newest(unread_of(BUYER))
 
 
 @MODEL.question(

@@ -52,7 +52,7 @@ def profile(ask: Ask) -> Both:
 )
 def orders_of_user(ask: Ask) -> Both:
     """the user's orders, newest first"""
-    return ids(ask("sam").orders), newest(stored("Order", username="sam"))
+    return ids(ask("sam").rows), newest(stored("Order", username="sam"))
 
 
 @MODEL.question(
@@ -87,7 +87,7 @@ def order_with_items(ask: Ask) -> Both:
 )
 def orders_of_status(ask: Ask) -> Both:
     """the user's orders of each status, newest first"""
-    found = {status: ids(ask("sam", status=status).orders) for status in STATUSES}
+    found = {status: ids(ask("sam", status=status).rows) for status in STATUSES}
     return found, {status: newest(stored("Order", username="sam", status=status)) for status in STATUSES}
 
 
@@ -102,7 +102,7 @@ def orders_of_status(ask: Ask) -> Both:
 def open_orders(ask: Ask) -> Both:
     """orders that are PLACED, the oldest first"""
     found = sorted((item["placed_at"], item["id"]) for item in stored("Order", status=PLACED))
-    return ids(ask(PLACED).orders), [order_id for _, order_id in found][:PAGE]
+    return ids(ask(PLACED).rows), [order_id for _, order_id in found][:PAGE]
 
 
 @MODEL.question(

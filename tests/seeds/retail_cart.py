@@ -94,7 +94,7 @@ def read_cart(ask: Ask) -> Both:
 )
 def purchased(ask: Ask) -> Both:
     """the user's lines that were bought"""
-    listed = [orders.get(BUYER, card.id) for card in orders.of_user(BUYER).orders]
+    listed = [orders.get(BUYER, card.id) for card in orders.of_user(BUYER).rows]
     found = [line.id for order in listed for line in ask(order)[1]]
     return sorted(found), sorted(lines(PURCHASED, username=BUYER))
 
@@ -117,7 +117,7 @@ def carts_with(ask: Ask) -> Both:
     cart_changes.add(carts.visitor_cart("a cookie"), addition(deal), now=NOW)
     make_order(SHOPPERS[14], deal, quantity=2)
     statuses = (ACTIVE, SAVED, PURCHASED)
-    found = [[line.id for line in ask(deal.id, status).shown] for status in statuses]
+    found = [[line.id for line in ask(deal.id, status).rows] for status in statuses]
     return found, [lines(status, deal=deal.id) for status in statuses]
 
 
@@ -135,7 +135,7 @@ def carts_with_on_a_day(ask: Ask) -> Both:
     for username, at in zip(SHOPPERS[15:18], (-DAY / 86_400_000, 0 * DAY, DAY), strict=True):
         put_in_cart(username, deal, now=midnight + at)
     late = put_in_cart(SHOPPERS[18], deal, now=midnight + DAY - DAY / 86_400_000)
-    found = [line.id for line in ask(deal.id, ACTIVE, day=midnight.date()).shown]
+    found = [line.id for line in ask(deal.id, ACTIVE, day=midnight.date()).rows]
     assert late.id in found
     return found, lines(ACTIVE, day=f"{midnight:%Y-%m-%d}", deal=deal.id)
 

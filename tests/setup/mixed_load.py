@@ -179,8 +179,8 @@ class MixedLoad:
 
 def orders_of(username: str) -> list[order_record.OrderCard]:
     page = orders.of_user(username)
-    found = page.orders
+    found = page.rows
     while page.after:
         page = orders.of_user(username, after=page.after)
-        found = [*found, *page.orders]
+        found = [*found, *page.rows]
     return found

@@ -21,6 +21,7 @@ from dealsite.data.catalogue import categories, publishing
 from dealsite.data.integrity import checks
 from dealsite.data.people import users
 from dealsite.data.table import errors, schema
+from dealsite.data.table.paging import Page
 from dealsite.data.table.schema import drift
 from dealsite.data.table.writes import Delete
 from dealsite.processes import launcher
@@ -451,6 +452,6 @@ def test_the_admin_is_not_looked_for_among_very_many(fresh_table: None, monkeypa
             "Make the first account: manage.py setup_site --admin NAME --email E",
         )
     ]
-    page = users.UsersPage([], after="more")
+    page: Page[users.User] = Page([], after="more")
     monkeypatch.setattr(users, "page", lambda: page)
     assert [*site_setup.no_admin()] == []

@@ -218,7 +218,7 @@ def test_a_card_that_was_removed_meanwhile_buys_nothing(at, other, monkeypatch):
     answer = ada.post("/checkout/", form)
     assert answer.status_code == 422
     assert "Choose a card to pay with." in answer.text
-    assert orders.of_user("ada").orders == []
+    assert orders.of_user("ada").rows == []
 
 
 def test_what_is_due_stands_before_what_is_cancelled():

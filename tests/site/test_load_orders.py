@@ -64,7 +64,7 @@ def load(path, *options) -> str:
 
 
 def placed(username="u901") -> list[order_record.Order]:
-    return [orders.get(username, card.id) for card in reversed(orders.of_user(username).orders)]
+    return [orders.get(username, card.id) for card in reversed(orders.of_user(username).rows)]
 
 
 def titles(order) -> dict[str, int]:

@@ -124,7 +124,7 @@ def test_what_an_older_build_wrote_is_changed_migrated_and_whole(export):
     deal = deal_changes.edit(deal, changed, version=deal.version, brand=brand, by="eve", now=now)
     assert versions.newest(deal.id).versions[0].number == deal.version - 1
     deal_changes.delete(deal, by="eve", now=now)
-    for entry in trash.newest().things:
+    for entry in trash.newest().rows:
         trash.restore(entry.kind, entry.id, by="eve", now=now)
     before = {(item["PK"], item["SK"]) for item in table.scan_all(consistent=True)}
     out = io.StringIO()

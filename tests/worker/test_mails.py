@@ -35,7 +35,7 @@ def test_a_payment_that_is_processed_is_told_by_message_and_mail():
     owe(3, method="test:approve")
     work()
     work()
-    (message,) = messages.inbox("ann").messages
+    (message,) = messages.inbox("ann").rows
     assert (message.kind, message.headline, message.order) == (
         "payment",
         "Payment received: 30.00 EUR",
@@ -88,7 +88,7 @@ def test_a_user_who_is_gone_hears_nothing_and_still_pays():
     work()
     assert payments.of_order("ann", [made[0].ref])[0].status == PROCESSED
     assert mail.outbox == []
-    assert messages.inbox("ann").messages == []
+    assert messages.inbox("ann").rows == []
 
 
 # Mails to one address
@@ -159,4 +159,4 @@ def test_a_shopper_hears_of_each_of_many_payments_up_to_their_own_limit(settings
         owe(method="test:approve", order_number=number)
     work()
     assert len(mail.outbox) == 7
-    assert len(messages.inbox("ann").messages) == 9
+    assert len(messages.inbox("ann").rows) == 9

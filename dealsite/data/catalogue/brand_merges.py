@@ -22,7 +22,7 @@ from dealsite.data.catalogue.brands import (
     name_write,
 )
 from dealsite.data.catalogue.cards import page_key
-from dealsite.data.catalogue.categories import entry_noted, names_after
+from dealsite.data.catalogue.categories import audit_change, names_after
 from dealsite.data.catalogue.deals import deal_from_items, deal_write
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit, bulk
@@ -143,10 +143,10 @@ def merge(brand: Brand, into: Brand, *, by: str, now: datetime) -> None:
         order = BulkPayload(kind, "brand", into.slug, by, due, number, matching, merges=brand.slug)
         puts.append(bulk.order_write(BULK_CHANGE, order, job_id=job_id, due=due))
     after = {"merged_into": into.slug}
-    noted = audit.entry_write(by=by, kind="brand", subject=brand.slug, what="merged", now=now, after=after)
+    entry = audit.entry_write(by=by, kind="brand", subject=brand.slug, what="merged", now=now, after=after)
     gone = Update(key=keys.brand_letter(brand.slug[0]), remove=[f"{NAME_ATTRIBUTE}{brand.slug}"])
     moved = _moved_names(brand, brand.slug, into.slug)
-    writes = [_changed(brand, job_ids, after, by=by, now=now), noted, gone, *moved, *puts]
+    writes = [_changed(brand, job_ids, after, by=by, now=now), entry, gone, *moved, *puts]
     try:
         merged = (*into.merged, brand.slug, *brand.merged)
         table.transact([*writes, *_renamed(into, names, merged, job_ids, by=by, now=now)])
@@ -180,12 +180,12 @@ def undo(brand: Brand, *, by: str, now: datetime) -> None:
         for write in bulk.undo_writes(one, undo_id=undo_id, by=by, now=now)
     ]
     before = {"merged_into": into.slug}
-    noted = audit.entry_write(
+    entry = audit.entry_write(
         by=by, kind="brand", subject=brand.slug, what="merge undone", now=now, before=before
     )
     back = _moved_names(brand, into.slug, brand.slug)
     names = tuple(name for name in into.also if slugify(name) not in own)
-    writes = [_changed(brand, undo_ids, {"merged_into": None}, by=by, now=now), noted, *back, *puts]
+    writes = [_changed(brand, undo_ids, {"merged_into": None}, by=by, now=now), entry, *back, *puts]
     listed = name_write(brand.slug, brand.name)
     try:
         merged = tuple(slug for slug in into.merged if slug not in (brand.slug, *brand.merged))
@@ -251,9 +251,9 @@ def _renamed(
     now: datetime,
 ) -> list[Write]:
     """Return the writes that give the other brand its names, and what was merged into it, and note it."""
-    noted = entry_noted("brand", "changed", into, replace(into, also=names), by=by, now=now)
+    entry = audit_change("brand", "changed", into, replace(into, also=names), by=by, now=now)
     also = {"also": [*names], "merged": [*merged]}
-    return [_changed(into, job_ids, also, by=by, now=now), noted]
+    return [_changed(into, job_ids, also, by=by, now=now), entry]
 
 
 def _moved_names(brand: Brand, old: str, new: str) -> list[Write]:

@@ -12,10 +12,10 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.categories import (
     Counts,
     Entry,
+    audit_change,
     clean_name,
     create_writes,
     edit_entry,
-    entry_noted,
     names_after,
     read_counts,
     refuse_names_of_others,
@@ -99,8 +99,8 @@ def create(
     name, others = names_after(Brand("", name), name, also)
     brand = Brand(slugify(name), name, description, logo, 1, Counts(), new_ulid(now), others)
     try:
-        noted = entry_noted("brand", "added", None, brand, by=by, now=now)
-        table.transact([*_create_writes(brand, by, now), noted])
+        entry = audit_change("brand", "added", None, brand, by=by, now=now)
+        table.transact([*_create_writes(brand, by, now), entry])
     except AlreadyExists:
         if (found := named_by([brand.slug]).get(brand.slug)) is None:
             refuse_names_of_others(brand, _named_as(brand))

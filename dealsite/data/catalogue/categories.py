@@ -250,16 +250,16 @@ def edit_entry(
         when=(exists(), *at_version(entry.version)),
         otherwise=VersionConflict(),
     )
-    noted = entry_noted(kind, "changed", entry, changed, by=by, now=now)
+    audited = audit_change(kind, "changed", entry, changed, by=by, now=now)
     try:
-        table.transact([update, noted, *also(changed)])
+        table.transact([update, audited, *also(changed)])
     except VersionConflict as conflict:
         conflict.current = get(entry.slug)
         raise
     return changed
 
 
-def entry_noted(kind: Kind, what: str, old: Entry | None, new: Entry, *, by: str, now: datetime) -> Put:
+def audit_change(kind: Kind, what: str, old: Entry | None, new: Entry, *, by: str, now: datetime) -> Put:
     """Return the write that notes in the audit log what changed of a brand or category."""
     differing = audit.changed(_in_words(old) if old else {}, _in_words(new))
     return audit.entry_write(by=by, kind=kind, subject=new.slug, what=what, now=now, **differing)

@@ -140,7 +140,7 @@ def picture_in_words(picture: Picture | None) -> str:
 CONTENT_FIELDS = tuple(field.name for field in fields(DealContent))
 
 
-def noted(
+def audit_entry(
     kind: str,
     subject: str,
     what: str,
@@ -156,7 +156,7 @@ def noted(
     return audit.entry_write(by=by, kind=kind, subject=subject, what=what, now=now, note=note, **differing)
 
 
-def noted_many(
+def audit_entry_of_many(
     kind: str, what: str, new: Sequence[tuple[str, DealContent, object]], *, by: str, now: datetime
 ) -> Put:
     """Return one entry for all deals or drafts of a transaction, an import's: it stands in the history of the first."""

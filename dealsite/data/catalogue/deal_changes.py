@@ -11,7 +11,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, buckets, deals, display_names
 from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand, get as get_brand
 from dealsite.data.catalogue.cards import DealCard, remove_featured, renew_featured
-from dealsite.data.catalogue.content import DealContent, noted
+from dealsite.data.catalogue.content import DealContent, audit_entry
 from dealsite.data.catalogue.deals import Deal, Price, deal_from_items, deal_write, get, stock_is
 from dealsite.data.catalogue.publishing import offer_item, refuse_problems
 from dealsite.data.editing import trash_record, versions
@@ -126,7 +126,9 @@ def _edit_writes(
     writes += _offer_writes(deal, content)
     writes += versions.keep_writes(deal.history_id, as_version(deal))
     note = audit_context.note
-    writes.append(noted("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note))
+    writes.append(
+        audit_entry("deal", deal.id, what, by=by, now=now, old=deal.content, new=content, note=note)
+    )
     writes += display_names.known_by_write(deal.id, content.names, deal.content.names)
     if card != deal.card:
         writes += renew_featured(deal.featured_on, card)
@@ -295,7 +297,7 @@ def _delete_writes(
         Delete(key=keys.deal(deal.id), when=(equals("writes", deal.writes),), otherwise=changed),
         Delete(key=keys.offer(deal.id), when=stock_as_read, otherwise=changed),
         *trash_record.keep_writes("deal", item, offer=offer, by=by, now=now),
-        noted("deal", deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
+        audit_entry("deal", deal.id, "deleted", by=by, now=now, old=deal.content, note=note),
         *remove_featured(deal.featured_on, deal.id),
     ]
 
@@ -322,7 +324,9 @@ def restore(
         brand = _brand_of(found.card)
         put, others = _restore_writes(found, brand, by=by, now=now)
         deal = deal_from_items(put.item, dict(found.offer or {}))
-        entry = noted("deal", deal_id, "restored", by=by, now=now, new=deal.content, note=audit_context.note)
+        entry = audit_entry(
+            "deal", deal_id, "restored", by=by, now=now, new=deal.content, note=audit_context.note
+        )
         writes = [trash_record.take_write(found), put, *others, entry, *audit_context.writes]
         buckets.transact(writes, arrive=[deal.card])
         return deal, found

@@ -18,9 +18,9 @@ from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand
 from dealsite.data.catalogue.cards import OVER, DealCard, page_key
 from dealsite.data.catalogue.content import (
     DealContent,
+    audit_entry,
+    audit_entry_of_many,
     content_from_item,
-    noted,
-    noted_many,
     problems,
     text_problems,
 )
@@ -209,7 +209,9 @@ def create(
                 [
                     Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()),
                     *display_names.known_by_write(draft_id, content.names),
-                    noted("draft", draft_id, "started", by=by, now=now, new=content, note=audit_context.note),
+                    audit_entry(
+                        "draft", draft_id, "started", by=by, now=now, new=content, note=audit_context.note
+                    ),
                     *([check_brand(brand)] if brand else []),
                     *audit_context.writes,
                 ]
@@ -251,7 +253,7 @@ def create_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now: 
         item = draft_item(draft_id, content, brand, 1, new_ulid(now), by, by, now)
         puts.append(Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=AlreadyExists()))
         puts += display_names.known_by_write(draft_id, content.names)
-    entry = noted_many("draft", "started", new, by=by, now=now)
+    entry = audit_entry_of_many("draft", "started", new, by=by, now=now)
     checks = [check_brand(brand) for brand in {brand.slug: brand for _, _, brand in new if brand}.values()]
     table.transact([*puts, entry, *checks])
 
@@ -287,7 +289,7 @@ def save(
             draft.id, content, brand, version + 1, token, draft.created_by, by, now, autosaved_since=since
         )
         put = Put(key=key, item=item, when=when, otherwise=VersionConflict())
-        entry = noted("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
+        entry = audit_entry("draft", draft.id, "changed", by=by, now=now, old=old, new=content, note=note)
         writes = [put, *([] if goes_on else [entry, *kept]), *named, *audit_context.writes]
         try:
             table.transact([*writes, *([check_brand(brand)] if brand else [])])
@@ -318,7 +320,7 @@ def delete(draft: Draft, *, by: str, now: datetime, audit_context: AuditContext 
     key, when, note = keys.draft(draft.id), unpublished_at(draft.version), audit_context.note
     removed = Delete(key=key, when=when, otherwise=VersionConflict())
     kept = trash_record.keep_writes("draft", item, by=by, now=now)
-    entry = noted("draft", draft.id, "deleted", by=by, now=now, old=current.content, note=note)
+    entry = audit_entry("draft", draft.id, "deleted", by=by, now=now, old=current.content, note=note)
     try:
         table.transact([removed, *kept, entry, *audit_context.writes])
     except VersionConflict as conflict:
@@ -367,7 +369,7 @@ def restore(
         draft = draft_from_item(item)
         taken, note = AlreadyExists(BACK_ALREADY), audit_context.note
         put = Put(key=keys.draft(draft_id), item=item, when=(absent(),), otherwise=taken)
-        entry = noted("draft", draft_id, "restored", by=by, now=now, new=draft.content, note=note)
+        entry = audit_entry("draft", draft_id, "restored", by=by, now=now, new=draft.content, note=note)
         table.transact([trash_record.take_write(found), put, entry, *audit_context.writes, *checks])
         return draft
 

@@ -111,7 +111,7 @@ def create(
         key=keys.featured_plan(plan_id), item=plan_item(plan), when=(absent(),), otherwise=AlreadyExists()
     )
     try:
-        table.transact([put, _job(plan), _noted(plan, "planned a featured list", by=by, now=now)])
+        table.transact([put, _job(plan), _audit_entry(plan, "planned a featured list", by=by, now=now)])
     except AlreadyExists:
         return get(plan_id)
     return plan
@@ -216,15 +216,15 @@ def set_planned(job: Job, now: datetime) -> datetime | None:
 
 def _skip(plan: FeaturedPlan, why: str, *, now: datetime) -> None:
     aside = replace(plan, state=PUT_ASIDE, why=why)
-    noted = _noted(aside, "put a planned list aside", by=SITE, now=now)
-    table.transact([_put(plan, aside, now), noted])
+    entry = _audit_entry(aside, "put a planned list aside", by=SITE, now=now)
+    table.transact([_put(plan, aside, now), entry])
 
 
 def _change(
     plan: FeaturedPlan, changed: FeaturedPlan, what: str, writes: list[Write], *, by: str, now: datetime
 ) -> FeaturedPlan:
     changed = replace(changed, version=plan.version + 1, updated_at=now, last_edit=new_ulid(now))
-    entry = _noted(changed, what, by=by, now=now)
+    entry = _audit_entry(changed, what, by=by, now=now)
     table.transact([_put(plan, changed, now), *_end_job(plan), *writes, entry])
     return changed
 
@@ -252,7 +252,7 @@ def _job(plan: FeaturedPlan) -> Put:
     return job_write(SET_PLANNED, PlanPayload(plan.id), job_id=plan.job, due=plan.at, card=card)
 
 
-def _noted(plan: FeaturedPlan, what: str, *, by: str, now: datetime) -> Put:
+def _audit_entry(plan: FeaturedPlan, what: str, *, by: str, now: datetime) -> Put:
     after = {"deals": featured.in_lines(plan.deals), "from": iso(plan.at)}
     return audit.entry_write(by=by, kind="page", subject=plan.page, what=what, now=now, after=after)
 

@@ -10,7 +10,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import buckets, deals, display_names, drafts
 from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand, get as get_brand
 from dealsite.data.catalogue.cards import DealCard, page_key, replace_featured
-from dealsite.data.catalogue.content import DealContent, noted, noted_many, problems
+from dealsite.data.catalogue.content import DealContent, audit_entry, audit_entry_of_many, problems
 from dealsite.data.catalogue.deals import Deal, deal_from_items, get, stock_is
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import audit, pending_edits
@@ -52,7 +52,7 @@ def publish(
         content = replace(content, brand=brand.slug)
         put, *others = _publish_writes(deal_id, content, brand, by, now, draft, announce=announce)
         what, note = _what(deal_id, now), audit_context.note
-        entry = noted("deal", deal_id, what, by=by, now=now, new=content, note=note)
+        entry = audit_entry("deal", deal_id, what, by=by, now=now, new=content, note=note)
         deal = written(put, content)
         try:
             buckets.transact([put, *others, entry, *audit_context.writes], arrive=[deal.card])
@@ -84,7 +84,7 @@ def publish_many(new: Sequence[tuple[str, DealContent, Brand]], *, by: str, now:
         refuse_problems(content, time_of(deal_id))
     new = [(deal_id, replace(content, brand=brand.slug), brand) for deal_id, content, brand in new]
     writes = [w for d, c, b in new for w in _publish_writes(d, c, b, by, now, None)]
-    entry = noted_many("deal", _what(new[0][0], now), new, by=by, now=now)
+    entry = audit_entry_of_many("deal", _what(new[0][0], now), new, by=by, now=now)
     buckets.transact([*writes, entry], arrive=[content.card(deal_id, "") for deal_id, content, _ in new])
 
 

@@ -309,7 +309,7 @@ def use_card(job: Job, now: datetime) -> None:
     username, card = payload.username, buyer(payload.username).card
     method = card.token if card else ""  # of now: jobs may run in another order than they were written in
     for page in to_end(partial(of_account, username)):
-        for payment in page.payments:
+        for payment in page.rows:
             if payment.status in (SCHEDULED, FAILED) and payment.method != method:
                 with suppress(Conflict):  # just paid, or cancelled
                     change_method(username, payment.due_at, payment.id, method=method, by=username, now=now)

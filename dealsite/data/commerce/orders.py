@@ -54,7 +54,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid, time_of
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.paging import newest_first
+from dealsite.data.table.paging import Page, newest_first
 from dealsite.data.table.parallel import together
 
 PAGE_SIZE = 25
@@ -69,13 +69,7 @@ INCOMPLETE = gettext_lazy(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OrdersPage:
-    """Up to 25 orders; `after` and `before` are the cursors of the next and the previous page."""
-
-    orders: list[OrderCard]
-    after: str | None = None
-    before: str | None = None
+OrdersPage = Page[OrderCard]
 
 
 @access_pattern("one order of a user", "1 get")
@@ -112,9 +106,7 @@ def of_user(
         size=PAGE_SIZE,
         consistent=not status,
     )
-    if not page.rows:
-        return OrdersPage([])
-    return OrdersPage([OrderCard.from_item(row["card"]) for row in page.rows], page.after, page.before)
+    return page.showing([OrderCard.from_item(row["card"]) for row in page.rows]) if page.rows else Page([])
 
 
 @access_pattern("profile and newest orders", "1 query")
@@ -151,14 +143,14 @@ def waiting(
     )
     shown = [OrderCard.from_item(row["card"]) for row in rows[:size]]
     if not shown:
-        return OrdersPage([])
+        return Page([])
     if before:
         shown.reverse()  # rows before a cursor come backwards
     first, last = (keys.orders_to_ship.position(card.placed_at, card.id) for card in (shown[0], shown[-1]))
     more = len(rows) > size
     if before:
-        return OrdersPage(shown, last, first if more else None)
-    return OrdersPage(shown, last if more else None, first if after else None)
+        return Page(shown, last, first if more else None)
+    return Page(shown, last if more else None, first if after else None)
 
 
 @access_pattern("how many orders wait to be shipped", "4 queries")
@@ -200,7 +192,7 @@ def _just_below(cursor: str) -> str:
 class CartsPage:
     """Lines of a deal, newest first; up to 1,000 of them are counted, `more` says that there are more."""
 
-    shown: list[Line]
+    rows: list[Line]
     lines: int
     pieces: int
     total: Decimal

@@ -6,7 +6,7 @@ what comes and goes around it.
 """
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -32,7 +32,7 @@ from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.key_templates import Template
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.paging import merged
+from dealsite.data.table.paging import Page, first_page, merged
 from dealsite.data.table.parallel import together
 
 PAGE_SIZE = 25
@@ -70,20 +70,8 @@ class PaymentRow:
         return from_iso(self.position.partition("#")[0])
 
 
-@dataclass(frozen=True, slots=True)
-class RowsPage:
-    """Up to 25 payments of all accounts; `after` is the cursor of the next page, None at the end."""
-
-    rows: list[PaymentRow]
-    after: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class PaymentsPage:
-    """Up to 25 payments of an account; `after` is the cursor of the next page, None at the end."""
-
-    payments: list[Payment]
-    after: str | None
+RowsPage = Page[PaymentRow]
+PaymentsPage = Page[Payment]
 
 
 @access_pattern("what an account is to pay in its next 90 days", "1 query")
@@ -94,16 +82,14 @@ def coming(account: str, *, now: datetime, after: str | None = None) -> Payments
     """
     low = _after(after) if after else ""
     found = _found(keys.payment, account, UNPAID, low=low, high=keys.payment.until(now + COMING)[1])
-    return _payments_page(list(found))
+    return _payments_page(found)
 
 
 @access_pattern("an account's payments of closed days", "1 query")
 def history(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return an account's payments of closed days, the latest due first. BadCursor."""
     high = _before(after) if after else keys.TOP
-    return _payments_page(
-        list(_found(keys.past_payment, account, DONE, low="", high=high, newest_first=True))
-    )
+    return _payments_page(_found(keys.past_payment, account, DONE, low="", high=high, newest_first=True))
 
 
 @access_pattern("what an account paid, or need not pay any more", "2 queries")
@@ -139,9 +125,8 @@ def _found(
     return islice((payment for payment in found if payment.status in statuses), PAGE_SIZE + 1)
 
 
-def _payments_page(found: list[Payment]) -> PaymentsPage:
-    more = len(found) > PAGE_SIZE
-    return PaymentsPage(found[:PAGE_SIZE], found[PAGE_SIZE - 1].key[1] if more else None)
+def _payments_page(found: Iterable[Payment]) -> PaymentsPage:
+    return first_page(list(found), PAGE_SIZE, lambda payment: payment.key[1])
 
 
 @access_pattern("payments of a status, by date (FAILED: 20 queries)", "10 queries")
@@ -209,9 +194,8 @@ def _bounds(first: date, last: date, after: str | None) -> tuple[str, str]:
 
 
 def _page_of(rows: list[PaymentRow], limit: int) -> RowsPage:
-    rows.sort(key=attrgetter("position"))
-    more = len(rows) > limit
-    return RowsPage(rows[:limit], rows[limit - 1].position if more else None)
+    position = attrgetter("position")
+    return first_page(sorted(rows, key=position), limit, position)
 
 
 @access_pattern("a payment by its transaction id", "1 query")
@@ -229,7 +213,7 @@ def by_transaction(transaction_id: str) -> PaymentRow | None:
 def of_account(account: str, *, after: str | None = None) -> PaymentsPage:
     """Return all of an account's payments that are not closed, the earliest due first. BadCursor."""
     low = _after(after) if after else ""
-    return _payments_page(list(_found(keys.payment, account, UNPAID | DONE, low=low, high=keys.TOP)))
+    return _payments_page(_found(keys.payment, account, UNPAID | DONE, low=low, high=keys.TOP))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypedDict
 
 from dealsite.data import keys, table
@@ -14,6 +15,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor, Invalid
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, previous_ulid
 from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.paging import Page, first_page
 from dealsite.data.table.parallel import together
 from dealsite.data.table.writes import Put, Write, absent
 
@@ -90,18 +92,10 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage:
-    """One page of the log; `after` leads to the next, older one, None at the end."""
-
-    entries: list[Entry]
-    after: str | None
-
-
 @access_pattern("the audit log of a person, a thing or a day", "1 query + 1 batch get")
 def page(
     *, by: str = "", kind: str = "", subject: str = "", day: date | None = None, after: str | None = None
-) -> AuditPage:
+) -> Page[Entry]:
     """Return what was done: by somebody, or to a thing (both `kind` and `subject`), or else on a day by all.
 
     With a day, only what was done on it (UTC). A person or thing that cannot exist did nothing. BadCursor;
@@ -121,15 +115,14 @@ def page(
     except (Invalid, ValueError):
         if not (by or day or (kind and subject)):
             raise
-        return AuditPage([], None)
+        return Page([])
     rows = table.query(partition, index=index, low=low, high=high, newest_first=True, limit=PAGE_SIZE + 1)
-    shown = rows[:PAGE_SIZE]
+    page = first_page(rows, PAGE_SIZE, itemgetter("SK"))
     if index:  # which holds no more than the list shows
-        wanted = [(row["PK"], row["SK"]) for row in shown]
+        wanted = [(row["PK"], row["SK"]) for row in page.rows]
         items = table.batch_get(wanted, consistent=False)
-        shown = [items.get(key, row) for key, row in zip(wanted, shown, strict=True)]
-    more = len(rows) > PAGE_SIZE
-    return AuditPage([entry_from_item(row) for row in shown], str(shown[-1]["SK"]) if more else None)
+        page = page.showing([items.get(key, row) for key, row in zip(wanted, page.rows, strict=True)])
+    return page.showing([entry_from_item(row) for row in page.rows])
 
 
 @access_pattern("what was done last", "2 queries")

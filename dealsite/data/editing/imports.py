@@ -41,7 +41,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.paging import newest_first
+from dealsite.data.table.paging import Page, ids_of, newest_first
 from dealsite.data.table.writes import Check, Path, Put, Update, Write, absent, at_version, differs, equals
 
 KEPT = timedelta(days=7)
@@ -136,15 +136,6 @@ class ImportSummary:
     @property
     def at(self) -> datetime:
         return time_of(self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportsPage:
-    """Up to 25 imports, the newest first, and the cursors of the older and the newer page."""
-
-    imports: list[ImportSummary]
-    after: str | None
-    before: str | None
 
 
 @access_pattern("note an uploaded file of deals", "1 transaction")
@@ -330,14 +321,15 @@ def load(import_id: str) -> tuple[Import, Job | None]:
 
 
 @access_pattern("the imports, newest first", "1 query + 1 batch get")
-def newest(*, after: str | None = None, before: str | None = None) -> ImportsPage:
+def newest(*, after: str | None = None, before: str | None = None) -> Page[ImportSummary]:
     """Return one page of the imports; BadCursor."""
     partition, size = keys.imports.partition(), PAGE_SIZE
     page = newest_first(partition, "IMPORT#", index=keys.GSI2, after=after, before=before, size=size)
-    shown = [(import_id, row["card"]) for import_id, row in zip(page.ids, page.rows, strict=True)]
+    shown = [(import_id, row["card"]) for import_id, row in zip(ids_of(page), page.rows, strict=True)]
     working = jobs.get_many(card["job"] for _, card in shown if card["stage"] in (CHECKING, IMPORTING))
-    found = [ImportSummary(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]
-    return ImportsPage(found, page.after, page.before)
+    return page.showing(
+        [ImportSummary(import_id, card, working.get(card.get("job", ""))) for import_id, card in shown]
+    )
 
 
 def _moved(one: Import, stage: str, job_id: str, version: int, changes: Mapping[Path, Any]) -> Update:

@@ -68,16 +68,16 @@ class Heartbeat:
 
 
 @access_pattern("open a form, see who else has it open", "1 query + 1 put")
-def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: datetime) -> Heartbeat:
+def heartbeat(kind: str, entry_id: str, *, username: str, name: str, now: datetime) -> Heartbeat:
     """Say that somebody has a form open, and return who else has."""
-    key = keys.TARGETS[kind](thing_id)
+    key = keys.TARGETS[kind](entry_id)
     rows = table.query(key[0], low=key[1], high=keys.presence.between()[1], limit=AT_ONCE, consistent=True)
     there = [row for row in rows if row["type"] == "Presence" and not has_expired(row, now=now)]
     mine = next((row for row in there if row["username"] == username), None)
     since, ttl = mine["since"] if mine else iso(now), epoch_seconds(now + KEPT)
-    named = {"kind": kind, "of": thing_id, "username": username, "name": name}
+    named = {"kind": kind, "of": entry_id, "username": username, "name": name}
     item = PRESENCE.item({**named, "since": since, "ttl": ttl})
-    table.write(Put(key=keys.presence(kind, thing_id, username), item=item))
+    table.write(Put(key=keys.presence(kind, entry_id, username), item=item))
     users = ((row["username"], row["name"], from_iso(row["since"])) for row in there)
     others = [OpenForm(*one) for one in users if one[0] != username]
     stored = next((row for row in rows if row["SK"] == key[1]), {})
@@ -91,9 +91,9 @@ def heartbeat(kind: str, thing_id: str, *, username: str, name: str, now: dateti
 
 
 @access_pattern("close a form", "1 delete")
-def leave_form(kind: str, thing_id: str, *, username: str) -> None:
+def leave_form(kind: str, entry_id: str, *, username: str) -> None:
     """Say that somebody has closed a form; harmless to repeat."""
-    table.write(Delete(key=keys.presence(kind, thing_id, username)))
+    table.write(Delete(key=keys.presence(kind, entry_id, username)))
 
 
 TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change

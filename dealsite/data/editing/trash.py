@@ -7,6 +7,7 @@ Both ends take the item from the trash in their transaction, so one of them happ
 
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from django.utils.translation import gettext_lazy
 
@@ -21,6 +22,7 @@ from dealsite.data.jobs.jobs import Job, payload_from_item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.paging import Page, first_page
 from dealsite.data.table.writes import MAX_ACTIONS, Check, Delete, Update, Write, absent, equals
 
 PAGE_SIZE = 50
@@ -37,38 +39,30 @@ class RestoreResult:
     was_featured_on: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TrashPage:
-    """One page of the trash, newest first; `after` leads to the next, older one, None at the end."""
-
-    things: list[TrashEntry]
-    after: str | None
-
-
 @access_pattern("what is in the trash, newest first", "1 query")
-def newest(*, after: str | None = None) -> TrashPage:
+def newest(*, after: str | None = None) -> Page[TrashEntry]:
     """Return one page of what lies in the trash, without what `kept` and `offer` hold; BadCursor."""
     high = keys.TOP
     if after:
         at, _, name = after.partition("#")
-        kind, _, thing_id = name.partition("#")
+        kind, _, entry_id = name.partition("#")
         try:
-            sound = kind in keys.TARGETS and is_ulid(thing_id) and iso(from_iso(at)) == at
+            sound = kind in keys.TARGETS and is_ulid(entry_id) and iso(from_iso(at)) == at
         except ValueError:
             sound = False
         if not sound:
             raise BadCursor()
-        high = keys.trashed.position(from_iso(at), kind, previous_ulid(thing_id))
+        high = keys.trashed.position(from_iso(at), kind, previous_ulid(entry_id))
     partition, limit = keys.trashed.partition(), PAGE_SIZE + 1
     rows = table.query(partition, index=keys.GSI1, low="0", high=high, newest_first=True, limit=limit)
-    things = [trash_record.from_item(row) for row in rows[:PAGE_SIZE]]
-    return TrashPage(things, str(rows[PAGE_SIZE - 1]["GSI1SK"]) if len(rows) > PAGE_SIZE else None)
+    page = first_page(rows, PAGE_SIZE, itemgetter("GSI1SK"))
+    return page.showing([trash_record.from_item(row) for row in page.rows])
 
 
 @access_pattern("restore a deal or draft", "2 gets + 1 transaction")
 def restore(
     kind: str,
-    thing_id: str,
+    entry_id: str,
     *,
     by: str,
     now: datetime,
@@ -83,19 +77,19 @@ def restore(
     """
     if kind == "deal":
         deal, found = deal_changes.restore(
-            thing_id, by=by, now=now, version=version, audit_context=audit_context
+            entry_id, by=by, now=now, version=version, audit_context=audit_context
         )
-        return RestoreResult(kind, thing_id, deal.content.title, found.featured_on if found else ())
+        return RestoreResult(kind, entry_id, deal.content.title, found.featured_on if found else ())
     if kind == "draft":
-        draft = drafts.restore(thing_id, by=by, now=now, version=version, audit_context=audit_context)
-        return RestoreResult(kind, thing_id, draft.content.title)
+        draft = drafts.restore(entry_id, by=by, now=now, version=version, audit_context=audit_context)
+        return RestoreResult(kind, entry_id, draft.content.title)
     raise NotFound(gettext_lazy("This is not in the trash."))
 
 
 @access_pattern(
     "delete for good, with up to 40 versions and prices each", "1 get + 3 queries + 1 transaction"
 )
-def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:
+def purge(kind: str, entry_id: str, *, by: str, now: datetime, until: datetime | None = None) -> bool:
     """Delete for good what lies in the trash, with its versions, prices and likes; False if it is not there (any more).
 
     With `until`, only what was deleted by then. What was begun goes on when it is called again. 1 get + 3 queries
@@ -103,7 +97,7 @@ def purge(kind: str, thing_id: str, *, by: str, now: datetime, until: datetime |
     """
 
     def attempt() -> bool:
-        found = find(kind, thing_id)
+        found = find(kind, entry_id)
         if found is None or (until and found.at > until):
             return False
         _purge(found, by=by, now=now)

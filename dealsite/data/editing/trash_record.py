@@ -32,7 +32,7 @@ NOT_THERE = {
     "deal": gettext_lazy("This deal is not in the trash any more."),
     "draft": gettext_lazy("This draft is not in the trash any more."),
 }
-Thing = TypeVar("Thing")
+Target = TypeVar("Target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,17 @@ class EmptyTrashPayload:
 
 
 @access_pattern("whether a deal or draft is in the trash", "1 get")
-def find(kind: str, thing_id: str) -> TrashEntry | None:
+def find(kind: str, entry_id: str) -> TrashEntry | None:
     """Return what lies in the trash under an id, None if nothing does."""
-    if kind not in keys.TARGETS or not is_ulid(thing_id):
+    if kind not in keys.TARGETS or not is_ulid(entry_id):
         return None
-    item = table.get(keys.trash(kind, thing_id))
+    item = table.get(keys.trash(kind, entry_id))
     return from_item(item) if item else None
 
 
-def get(kind: str, thing_id: str) -> TrashEntry:
+def get(kind: str, entry_id: str) -> TrashEntry:
     """Return what lies in the trash under an id, or raise NotFound. 1 get."""
-    found = find(kind, thing_id)
+    found = find(kind, entry_id)
     if found is None:
         raise NotFound(gettext_lazy("This is not in the trash."))
     return found
@@ -93,17 +93,17 @@ def get(kind: str, thing_id: str) -> TrashEntry:
 
 def keep_writes(kind: str, item: Item, *, by: str, now: datetime, offer: Item | None = None) -> list[Write]:
     """Return the writes that keep a thing, for the transaction that deletes it."""
-    thing_id = item["id"]
+    entry_id = item["id"]
     kept = {
         "kind": kind,
-        "id": thing_id,
+        "id": entry_id,
         "token": new_ulid(now),
         "kept": _without_keys(item),
         "offer": _without_keys(offer) if offer else None,
         "card": item["card"] | {"kind": kind, "deleted_at": iso(now), "deleted_by": by},
     }
     return [
-        Put(key=keys.trash(kind, thing_id), item=TRASH.item(kept)),
+        Put(key=keys.trash(kind, entry_id), item=TRASH.item(kept)),
         emptying_write(now.astimezone(UTC).date()),
     ]
 
@@ -118,18 +118,18 @@ def take_write(entry: TrashEntry) -> Delete:
 
 
 def find_restorable(
-    kind: str, thing_id: str, get: Callable[[str], Thing], version: int | None, audit_context: AuditContext
-) -> TrashEntry | Thing:
+    kind: str, entry_id: str, get: Callable[[str], Target], version: int | None, audit_context: AuditContext
+) -> TrashEntry | Target:
     """Return what lies in the trash and can come back; or the thing, if it is back and nothing else waits for that.
 
     NotFound; Conflict for what is being emptied, or was restored and deleted again since it was at `version`. 1 get,
     1 more for what is back.
     """
-    entry = find(kind, thing_id)
+    entry = find(kind, entry_id)
     if entry is None:
         if not audit_context.writes:  # else they did not happen
             with suppress(NotFound):
-                return get(thing_id)
+                return get(entry_id)
         raise NotFound(NOT_THERE[kind])
     if entry.is_being_emptied:
         raise Conflict(gettext_lazy("This is being deleted for good and cannot come back."))

@@ -48,7 +48,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Text
 from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.paging import newest_first
+from dealsite.data.table.paging import Page, ids_of, newest_first
 from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
 
 VERSION = "version"
@@ -177,15 +177,6 @@ class Job:
 job_from_item = reader(JOB.shape, Job)
 
 
-@dataclass(frozen=True, slots=True)
-class JobsPage:
-    """Up to 25 jobs of a month, newest first, and the cursors of the older and newer page."""
-
-    jobs: list[Job]
-    after: str | None
-    before: str | None
-
-
 Handler = Callable[[Job, datetime], datetime | None]
 
 
@@ -245,12 +236,12 @@ def get_many(job_ids: Iterable[str]) -> dict[str, Job]:
 
 
 @access_pattern("the jobs of a month", "1 query + 1 batch get")
-def of_month(month: str, *, after: str | None = None, before: str | None = None) -> JobsPage:
+def of_month(month: str, *, after: str | None = None, before: str | None = None) -> Page[Job]:
     """Return one page of the jobs of a month, `yyyy-mm`; BadCursor."""
     partition = keys.jobs_of_month.partition(month)
     page = newest_first(partition, "JOB#", index=keys.GSI1, after=after, before=before, size=PAGE_SIZE)
-    found = get_many(page.ids)
-    return JobsPage([found[job_id] for job_id in page.ids if job_id in found], page.after, page.before)
+    found = get_many(ids := ids_of(page))
+    return page.showing([found[job_id] for job_id in ids if job_id in found])
 
 
 @access_pattern("take the next job", "1 query + 1 update + 1 get")

@@ -37,7 +37,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import time_of
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.paging import newest_first
+from dealsite.data.table.paging import Page, newest_first
 from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals, exists
 
 WATCHER_PARTS = ("0", "d", "k", "r")  # where the segments of watchers begin
@@ -338,15 +338,6 @@ class Announcement:
         return time_of(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Announcements:
-    """Up to 25 of them, newest first, and the cursors of the older and newer page."""
-
-    rows: list[Announcement]
-    after: str | None
-    before: str | None
-
-
 class Reach(NamedTuple):
     """The brands whose watchers an announcement reaches, and how many users at most: of a union, or who muted, less."""
 
@@ -423,12 +414,12 @@ def with_deal(deal_id: str, content: DealContent, *, by: str, state: str = "open
 
 
 @access_pattern("messages planned and sent, newest first", "1 query")
-def newest(*, after: str | None = None, before: str | None = None) -> Announcements:
+def newest(*, after: str | None = None, before: str | None = None) -> Page[Announcement]:
     """Return one page of all announcements, planned ones first; BadCursor."""
     page = newest_first(
         keys.announcements.partition(), "JOB#", index=keys.GSI2, after=after, before=before, size=PAGE_SIZE
     )
-    return Announcements([_announcement_of(row) for row in page.rows], page.after, page.before)
+    return page.showing([_announcement_of(row) for row in page.rows])
 
 
 class SendState(Conflict):

@@ -86,7 +86,7 @@ def _order_mails(user: User, now: datetime) -> list[Write]:
             now=now,
             time=1,
         )
-        for order in orders.of_user(user.username).orders
+        for order in orders.of_user(user.username).rows
         if order.status != CANCELLED
     ]
 

@@ -18,7 +18,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.paging import newest_first
+from dealsite.data.table.paging import Page, newest_first
 from dealsite.data.table.writes import Delete, Update, exists
 
 PAGE_SIZE = 25
@@ -51,15 +51,6 @@ class Message:
         return time_of(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Inbox:
-    """Up to 25 messages, newest first; `after` and `before` are the cursors of the older and newer page."""
-
-    messages: list[Message]
-    after: str | None
-    before: str | None
-
-
 def message_item(
     username: str, message_id: str, *, kind: str, headline: str, deal: str, text: str = "", order: str = ""
 ) -> Item:
@@ -75,7 +66,7 @@ def message_item(
 @access_pattern("a user's messages, or unread ones", "1 query")
 def inbox(
     username: str, *, unread: bool = False, after: str | None = None, before: str | None = None
-) -> Inbox:
+) -> Page[Message]:
     """Return one page of a user's messages, or of the unread ones; BadCursor."""
     page = newest_first(
         keys.message.partition(username),
@@ -86,7 +77,7 @@ def inbox(
         size=PAGE_SIZE,
         consistent=not unread,
     )
-    return Inbox([_message(row) for row in page.rows], page.after, page.before)
+    return page.showing([_message(row) for row in page.rows])
 
 
 @access_pattern("which messages are unread", "1 query")

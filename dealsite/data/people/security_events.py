@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from operator import itemgetter
 
 from dealsite.data import keys, table
 from dealsite.data.editing.audit import between
@@ -15,6 +16,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import epoch_seconds, from_iso, iso, new_ulid
 from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.paging import Page, first_page
 from dealsite.data.table.writes import Put, Update, absent
 
 PAGE_SIZE = 50
@@ -51,14 +53,6 @@ def noting(waited: float) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityPage:
-    """Events, newest first; `after` leads to the next, older ones, None at the end."""
-
-    events: list[SecurityEvent]
-    after: str | None
-
-
 @access_pattern("note a security event", "1 put")
 def add(event: SecurityEvent) -> None:
     """Store an event under an id made for it. The same one is never written over."""
@@ -76,7 +70,7 @@ def page(
     network: str = "",
     day: date | None = None,
     after: str | None = None,
-) -> SecurityPage:
+) -> Page[SecurityEvent]:
     """Return a user's events, those of a kind or from a network, or else all of a day; with a day, of that day (UTC).
 
     Nothing happened to a user or in a network that cannot be. BadCursor; ValueError where nothing is asked for.
@@ -97,10 +91,10 @@ def page(
     except (Invalid, ValueError):
         if not (username or network or event or day):
             raise
-        return SecurityPage([], None)
+        return Page([])
     rows = table.query(partition, index=index, low=low, high=high, newest_first=True, limit=PAGE_SIZE + 1)
-    shown = [event_from_item(row) for row in rows[:PAGE_SIZE]]
-    return SecurityPage(shown, str(rows[PAGE_SIZE - 1]["SK"]) if len(rows) > PAGE_SIZE else None)
+    page = first_page(rows, PAGE_SIZE, itemgetter("SK"))
+    return page.showing([event_from_item(row) for row in page.rows])
 
 
 def event_from_item(item: Item) -> SecurityEvent:

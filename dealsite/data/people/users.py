@@ -23,6 +23,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
 from dealsite.data.table.ids import folded, is_ulid, iso
 from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.paging import Page
 from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, contains, lacks
 
 MUTED_CURSOR = "-"  # no user name starts with it
@@ -65,14 +66,6 @@ class RemovalPayload:
     """The user who was deleted."""
 
     username: str
-
-
-@dataclass(frozen=True, slots=True)
-class UsersPage:
-    """Some of the users; `after` leads to the next page, None at the end."""
-
-    users: list[User]
-    after: str | None
 
 
 @access_pattern("sign up", "1 transaction")
@@ -253,18 +246,18 @@ def count() -> int:
 def lacks_admin() -> bool:
     """Tell whether nobody is an admin; only a table of up to 50 users is looked through, a larger one had its day."""
     found = page()
-    return found.after is None and not any("admin" in user.roles for user in found.users)
+    return found.after is None and not any("admin" in user.roles for user in found.rows)
 
 
 @access_pattern("users, a page at a time", "1 scan + 1 batch get")
-def page(*, after: str | None = None, limit: int = 50) -> UsersPage:
+def page(*, after: str | None = None, limit: int = 50) -> Page[User]:
     """Return users in no order, of whom UserIndex knows; BadCursor."""
     start = None if after is None else _row_of(after)
     rows = table.scan_page(index=keys.USER_INDEX, limit=limit, start=start)
     wanted = [(row["PK"], row["SK"]) for row in rows.items]
     items = table.batch_get(wanted)
     users = [user for key in wanted if (user := as_user(items.get(key)))]
-    return UsersPage(users, _cursor(rows.start) if rows.start else None)
+    return Page(users, _cursor(rows.start) if rows.start else None)
 
 
 def as_user(item: Item | None) -> User | None:

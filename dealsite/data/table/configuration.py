@@ -114,7 +114,7 @@ class Schemas(dict[str, Schema]):
         known = self.known(item)
         return schema_of(item) > (known.version if known else self._lowest)
 
-    def noted(self, write: Write) -> Write:
+    def with_schema(self, write: Write) -> Write:
         """Return a write that notes the schema of what it makes.
 
         An update may meet an item of an old shape that has yet to be upgraded: it notes nothing if there is any.
@@ -123,12 +123,12 @@ class Schemas(dict[str, Schema]):
         if known is None:
             return write
         if isinstance(write, Put):
-            return replace(write, item=self.noted_in(write.item))
+            return replace(write, item=self.item_with_schema(write.item))
         if isinstance(write, Update) and not known.upgrades:
             return replace(write, set={**write.set, SCHEMA: known.version})
         return write
 
-    def noted_in(self, item: Item) -> Item:
+    def item_with_schema(self, item: Item) -> Item:
         """Return a whole item that notes its schema."""
         known = self.known(item)
         return {**item, SCHEMA: known.version} if known else item

@@ -194,7 +194,7 @@ def write(action: Write) -> None:
     errors.OutcomeUnknown. 1 batch get more where the repeat's condition fails.
     """
     configured = configuration()
-    action = configured.schemas.noted(action)
+    action = configured.schemas.with_schema(action)
     kind, request = configured.schemas.request(action)
     request["TableName"] = configured.table_name
     may_repeat = client.is_guarded(action) or not client.repeat_counts(action)
@@ -216,7 +216,7 @@ def transact(writes: Sequence[Write]) -> None:
     it was the first that was carried out. 1 batch get more then.
     """
     configured = configuration()
-    actions = [configured.schemas.noted(action) for action in merge(writes)]
+    actions = [configured.schemas.with_schema(action) for action in merge(writes)]
     requests = []
     for action in actions:
         kind, request = configured.schemas.request(action)
@@ -304,7 +304,7 @@ def load(items: Sequence[Item]) -> None:
 
 def _insert_statement(item: Item, as_stored: bool) -> dict[str, Any]:
     configured = configuration()
-    attributes = to_attributes(item if as_stored else configured.schemas.noted_in(item))
+    attributes = to_attributes(item if as_stored else configured.schemas.item_with_schema(item))
     text = _insert_text(configured.table_name, tuple(attributes))
     return {"Statement": text, "Parameters": list(attributes.values())}
 

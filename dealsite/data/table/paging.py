@@ -3,12 +3,14 @@
 And a list that is spread over several partitions, read all at once and merged in the order of its sort keys.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from . import items, parallel
 from .configuration import configuration
@@ -27,6 +29,8 @@ class AnyPage(Protocol):
 
 
 SomePage = TypeVar("SomePage", bound=AnyPage)
+Row = TypeVar("Row")
+Shown = TypeVar("Shown")
 
 
 def to_end(read: Callable[..., SomePage]) -> Iterator[SomePage]:
@@ -40,17 +44,21 @@ def to_end(read: Callable[..., SomePage]) -> Iterator[SomePage]:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Some rows, newest first; `after` leads to the older ones, `before` to the newer, None where there are none."""
+class Page(Generic[Row]):
+    """Some rows of a list; `after` leads to the next ones, `before` to those before, None where there are none."""
 
-    rows: list[Item]
-    after: str | None
-    before: str | None
+    rows: list[Row]
+    after: str | None = None
+    before: str | None = None
 
-    @property
-    def ids(self) -> list[str]:
-        """The ULIDs of the rows."""
-        return [_id(row) for row in self.rows]
+    def showing(self, rows: list[Shown]) -> Page[Shown]:
+        """Return this page with other rows in place of its own."""
+        return Page(rows, self.after, self.before)
+
+
+def first_page(rows: list[Row], size: int, position: Callable[[Row], str]) -> Page[Row]:
+    """Return a page of `size` of some rows, of which one more was read if there are more."""
+    return Page(rows[:size], position(rows[size - 1]) if len(rows) > size else None)
 
 
 def newest_first(
@@ -62,7 +70,7 @@ def newest_first(
     size: int,
     index: str | None = None,
     consistent: bool = False,
-) -> Page:
+) -> Page[Item]:
     """Return up to `size` rows whose sort keys are `start` and a ULID, older than `after` or newer than `before`.
 
     Neither, or '' for it, asks for the newest. BadCursor for both, and for what is no ULID. 1 query.
@@ -87,6 +95,11 @@ def newest_first(
         )
     newer = (_id(rows[0]) if rows else previous_ulid(after)) if after else None
     return Page(rows, _id(rows[-1]) if rows and more else None, newer)
+
+
+def ids_of(page: Page[Item]) -> list[str]:
+    """Return the ULIDs of a page's rows."""
+    return [_id(row) for row in page.rows]
 
 
 def _id(row: Item) -> str:

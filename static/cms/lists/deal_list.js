@@ -1,7 +1,7 @@
 /* The list of deals: price and expiry edited in their row (Enter saves, Escape leaves them), and the view that is shown. */
 (() => {
   document.addEventListener("keydown", (event) => {
-    const row = event.target.closest?.("[data-terms]");
+    const row = event.target.closest?.("[data-price-and-expiry]");
     if (!row || event.isComposing) return;
     if (event.key === "Escape") {
       event.preventDefault();

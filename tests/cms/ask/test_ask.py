@@ -442,9 +442,9 @@ def test_an_answer_is_gone_when_its_askers_role_is(sign_in):
 
 def test_a_question_stands_in_the_audit_log_and_in_the_security_log(office):
     run_id = ask(office, " " * 600 + "SELECT  1").request["PATH_INFO"].split("/")[-2]
-    (entry,) = audit.page(kind="question", subject=run_id).entries
+    (entry,) = audit.page(kind="question", subject=run_id).rows
     assert (entry.by, entry.what, entry.after) == ("bea", "asked", {"question": "SELECT 1"})
-    (event,) = security_events.page(event="question_asked").events
+    (event,) = security_events.page(event="question_asked").rows
     assert (event.username, event.detail) == ("bea", run_id)
 
 
@@ -463,7 +463,7 @@ def test_a_third_question_at_once_waits_and_is_not_noted(office, sign_in, monkey
     assert (response.status_code, response["Retry-After"]) == (429, "5")
     assert "2 of your questions are being answered" in response.content.decode()
     assert inputs(response)["sql"] == "SELECT 3 AS third"
-    assert len(audit.page(by="bea").entries) == 2
+    assert len(audit.page(by="bea").rows) == 2
     assert sign_in("back office").post("/cms/ask/", {"sql": "SELECT 1"}).status_code == 302
     for address in addresses:
         office.post(address + "cancel/")
@@ -472,7 +472,7 @@ def test_a_third_question_at_once_waits_and_is_not_noted(office, sign_in, monkey
 def test_an_answers_file_is_noted_as_an_export(office):
     address = ask(office, "SELECT 1").request["PATH_INFO"]
     b"".join(office.get(address + "csv/").streaming_content)
-    assert [event.username for event in security_events.page(event="export_asked").events] == ["bea"]
+    assert [event.username for event in security_events.page(event="export_asked").rows] == ["bea"]
 
 
 def test_questions_have_a_limit_that_the_form_tells(office, settings):

@@ -30,7 +30,7 @@ def who(response):
 
 
 def page(browser, deal_id, **query):
-    return browser.get(f"/cms/deals/{deal_id}/holders/", query)
+    return browser.get(f"/cms/deals/{deal_id}/buyers/", query)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_pages_of_25_skip_and_repeat_nobody(office, deal):
         put_in_cart(name, deal)
     first = page(office, deal.id)
     onward = re.search(r'href="([^"]+)"\s+rel="next"', first.content.decode())[1].replace("&amp;", "&")
-    second = office.get(f"/cms/deals/{deal.id}/holders/{onward}")
+    second = office.get(f"/cms/deals/{deal.id}/buyers/{onward}")
     assert sorted(who(first) + who(second)) == names
     assert (len(who(first)), len(who(second))) == (25, 5)
     assert "<dd>30</dd>" in text(first)
@@ -107,6 +107,6 @@ def test_what_is_no_deal_is_not_found(office):
 
 def test_editors_do_not_see_who_has_a_deal(editor, sign_in, deal):
     assert page(editor, deal.id).status_code == 403
-    address = f"/cms/deals/{deal.id}/holders/"
+    address = f"/cms/deals/{deal.id}/buyers/"
     assert address not in text(editor.get(f"/cms/deals/{deal.id}/"))
     assert address in text(sign_in("admin").get(f"/cms/deals/{deal.id}/"))

@@ -84,11 +84,11 @@ def test_without_two_versions_the_history_is_shown_to_choose_from(editor):
     assert editor.get(f"{history(deal)}compare/").headers["Location"] == history(deal)
 
 
-@pytest.mark.parametrize("thing_id", ["x", "%00", "é" * 26])
+@pytest.mark.parametrize("entry_id", ["x", "%00", "é" * 26])
 @pytest.mark.parametrize("kind", ["deal", "draft"])
-def test_what_no_id_is_has_no_history(editor, kind, thing_id):
+def test_what_no_id_is_has_no_history(editor, kind, entry_id):
     for page in ("", "compare/?a=1&b=1"):
-        assert editor.get(f"/cms/{kind}s/{thing_id}/history/{page}").status_code == 404
+        assert editor.get(f"/cms/{kind}s/{entry_id}/history/{page}").status_code == 404
 
 
 def test_a_version_is_restored_and_that_is_undone(editor):

@@ -12,8 +12,8 @@ from tests.builders import EDITOR, NOW, make_brand, make_deal, make_draft, make_
 from tests.cms.conftest import HTMX, inputs, mine_alone, taken_over
 
 
-def send_heartbeat(browser, thing_id, kind="deal", version=1, **more):
-    address = reverse("cms_presence", args=[kind, thing_id])
+def send_heartbeat(browser, entry_id, kind="deal", version=1, **more):
+    address = reverse("cms_presence", args=[kind, entry_id])
     return browser.post(address, {"version": version} | more, headers=HTMX)
 
 

@@ -121,7 +121,7 @@ def test_a_deal_that_is_there_gets_the_price_and_the_draft_goes_to_the_trash(edi
     assert said(answer) == f"“{there.content.title}” has its new price. This draft is in the trash."
     assert deals.get(there.id).content.price == Decimal("79.90")
     assert drafts.get_many([draft.id]) == {}
-    assert [one.id for one in trash.newest().things] == [draft.id]
+    assert [one.id for one in trash.newest().rows] == [draft.id]
     undo = way_back(answer)
     editor.post(undo.address, undo.fields)
     assert deals.get(there.id).content.price == Decimal("89.90")

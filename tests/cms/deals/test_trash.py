@@ -194,14 +194,14 @@ def test_what_is_not_live_or_over_does_not_expire(editor):
     assert deals.get(over.id) == over
 
 
-@pytest.mark.parametrize("thing_id", ["x", "0" * 26, "%00", "é" * 26])
-def test_what_does_not_exist_is_404(editor, thing_id):
+@pytest.mark.parametrize("entry_id", ["x", "0" * 26, "%00", "é" * 26])
+def test_what_does_not_exist_is_404(editor, entry_id):
     pages = [
         f"{kind}/{{}}/{what}/" for kind in ("deals", "drafts", "brands") for what in ("restore", "purge")
     ]
     pages += ["deals/do/{}/", "deals/bulk/{}/undo/"]
     for page in pages:
-        assert editor.post(f"/cms/{page.format(thing_id)}", {"version": "1"}).status_code == 404, page
+        assert editor.post(f"/cms/{page.format(entry_id)}", {"version": "1"}).status_code == 404, page
 
 
 def test_the_trash_lists_what_was_deleted_by_whom_and_for_how_long(editor, calls):

@@ -306,7 +306,7 @@ def test_a_file_that_cannot_be_taken_is_refused(editor, private, content, name, 
     answer = upload(editor, content, name)
     assert answer.status_code == 422
     assert words in text(answer)
-    assert imports.newest().imports == []
+    assert imports.newest().rows == []
     assert not private.exists()
 
 
@@ -412,7 +412,7 @@ def test_pasted_rows_may_have_no_titles(editor):
 @pytest.mark.parametrize("rows", ["", "   ", "\x00", "x" * 300_001], ids=["none", "blank", "nul", "many"])
 def test_pasted_rows_that_cannot_be_taken_are_refused(editor, rows):
     assert editor.post(LIST, {"rows": rows, "has_titles": "on"}).status_code == 422
-    assert imports.newest().imports == []
+    assert imports.newest().rows == []
 
 
 def test_pasted_rows_are_sent_as_they_are_so_that_no_letter_counts_nine_times(editor):
@@ -517,7 +517,7 @@ def test_a_form_that_came_while_nothing_could_be_read_is_kept_to_be_sent_again(e
         assert "kept on this page" not in text(editor.get(address))
     kept = dict(answer.context["kept"])
     assert editor.post(address, kept).status_code == 302
-    assert imports.newest().imports[0].card["stage"] == "checking"
+    assert imports.newest().rows[0].card["stage"] == "checking"
 
 
 def _as_texts(sent):
@@ -538,7 +538,7 @@ def test_a_file_that_came_while_nothing_could_be_stored_is_asked_for_again_with_
 @pytest.mark.parametrize("where", ["file", "rows"])
 def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where):
     token = editor.get(LIST).context["form"]["token"].value()
-    before = len(imports.newest().imports)
+    before = len(imports.newest().rows)
 
     def send(rows=HEADER + ROWS, token=token):
         if where == "file":
@@ -549,12 +549,12 @@ def test_a_second_click_leads_to_the_import_of_the_first(editor, private, where)
     assert send()["Location"] == first
     check(editor, first)
     assert send()["Location"] == first
-    assert len(imports.newest().imports) == before + 1
+    assert len(imports.newest().rows) == before + 1
     # What is sent from there after it was changed is something else.
     assert send((HEADER + ROWS)[:-2] + "d\n")["Location"] != first
     assert send(token="x")["Location"] != first
     assert send(token=new_ulid(NOW - timedelta(days=2)))["Location"] != first
-    assert len(imports.newest().imports) == before + 4
+    assert len(imports.newest().rows) == before + 4
 
 
 def test_nobody_replaces_the_file_of_another_one(editor, other_editor, private):

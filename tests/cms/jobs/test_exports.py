@@ -340,7 +340,7 @@ def test_who_has_a_deal_is_a_file_for_the_back_office(office, monkeypatch):
     put_in_cart("later", deal, saved=True)
     bought = make_order("dan", deal)
     monkeypatch.setattr(orders, "TOTALLED", 3)  # what one query reads
-    address = f"deals/{deal.id}/holders/"
+    address = f"deals/{deal.id}/buyers/"
     found = written(office, address)
     assert [row["user_name"] for row in found] == [*(f"shopper{n}" for n in range(7)), "early"]
     assert found[0] == {
@@ -517,7 +517,7 @@ def test_whoever_may_see_a_list_may_export_it_and_nobody_else(editor, office, ad
             "featured/plans/",
             "messages/",
         ],
-        "office": [f"deals/{deal}/holders/", "orders/", "payments/"],
+        "office": [f"deals/{deal}/buyers/", "orders/", "payments/"],
         "admin": ["users/", "audit/"],
         "both": ["jobs/"],
     }
@@ -551,7 +551,7 @@ def test_what_is_no_list_is_not_found(admin, address):
         ("orders/", {"list": "gone"}, 404),
         ("payments/", {"list": "gone"}, 404),
         ("payments/", {"first": "x"}, 400),
-        ("deals/x/holders/", {}, 404),
+        ("deals/x/buyers/", {}, 404),
         ("audit/", {"kind": "deal"}, 400),
     ],
 )
@@ -627,7 +627,7 @@ def test_a_second_click_asks_for_no_second_file(editor, long):
     token = new_ulid(NOW)
     for _ in range(2):
         assert ask(editor, "deals/", token).status_code == 302
-    assert [job.kind for job in jobs.of_month("2026-11").jobs].count("export_list") == 1
+    assert [job.kind for job in jobs.of_month("2026-11").rows].count("export_list") == 1
     assert len(audit.of_target("export", "deals")) == 1
 
 
@@ -731,7 +731,7 @@ def test_every_list_has_its_button_with_the_filters_that_are_set(admin, search_i
         *("/cms/trash/?", "/cms/imports/?", "/cms/featured/plans/?"),
         *("/cms/attention/pictures/?", "/cms/attention/featured/?", "/cms/orders/?list=placed"),
         *("/cms/brands/?letter=N", "/cms/categories/?", "/cms/messages/?", "/cms/jobs/?month=2026-11"),
-        *("/cms/users/?", "/cms/audit/?by=eve", f"/cms/deals/{deal.id}/holders/?list=saved&day=2026-11-21"),
+        *("/cms/users/?", "/cms/audit/?by=eve", f"/cms/deals/{deal.id}/buyers/?list=saved&day=2026-11-21"),
         "/cms/deals/?state=live&category=toys-hobbies&columns=price%2Cid",
     ):
         html = unescape(text(admin.get(address + ("&" if "=" in address else "") + "after=")))

@@ -25,7 +25,7 @@ LIST = reverse("cms_deals")
 
 
 def terms(stored: Any) -> str:
-    return reverse("cms_terms", args=[stored.kind, stored.id])
+    return reverse("cms_price_and_expiry", args=[stored.kind, stored.id])
 
 
 def fields_of(html: str, action: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ def test_a_price_is_changed_in_its_row(editor):
     assert stored.content == replace(deal.content, price=Decimal("69.90"), stock=4)
     assert (stored.version, stored.updated_by) == (2, "eve")
     assert [price.price for price in deals.prices_of(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
-    entries = audit.page(kind="deal", subject=deal.id).entries
+    entries = audit.page(kind="deal", subject=deal.id).rows
     changes = [(entry.before, entry.after) for entry in entries if entry.what == "changed"]
     assert changes == [({"price": "79.90"}, {"price": "69.90"})]
 
@@ -259,7 +259,7 @@ def test_a_published_drafts_terms_are_its_deals(editor):
 @pytest.mark.parametrize("deal_id", ["x", "0" * 26])
 @pytest.mark.parametrize("kind", ["deal", "draft"])
 def test_terms_of_what_is_not_there_are_404(editor, kind, deal_id):
-    assert editor.get(reverse("cms_terms", args=[kind, deal_id])).status_code == 404
+    assert editor.get(reverse("cms_price_and_expiry", args=[kind, deal_id])).status_code == 404
 
 
 def test_opening_a_row_costs_one_call(editor, calls):

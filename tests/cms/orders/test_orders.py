@@ -213,7 +213,7 @@ def test_the_orders_of_a_user_are_found_by_name_or_address(office, typed):
 def test_who_has_a_deal_is_found_by_its_id_or_link(office, typed):
     deal = make_deal()
     answer = office.get("/cms/orders/find/", {"q": typed.format(id=deal.id)})
-    assert answer["Location"] == f"/cms/deals/{deal.id}/holders/"
+    assert answer["Location"] == f"/cms/deals/{deal.id}/buyers/"
 
 
 @pytest.mark.parametrize("typed", [new_ulid(NOW, 99), "nobody@example.org", "?", "a#b", "x" * 3000])
@@ -271,7 +271,7 @@ def test_an_order_is_shown_with_all_that_belongs_to_it(office):
         "XY 123",
         "by olga",
         "21 Nov 2026, 13:00 UTC",
-        f"/cms/deals/{deal.id}/holders/",
+        f"/cms/deals/{deal.id}/buyers/",
     ):
         assert words in page
     assert sorted(of_page(answer)) == ["BatchGetItem"] * 3 + ["GetItem"] * 2 + ["Query"] * 2

@@ -112,8 +112,8 @@ def test_suspending_shows_what_is_open_and_a_planned_message_waits_for_another_e
     assert "Look" in admin.post(SUSPEND, {"reason": "Spam"}, follow=True).content.decode()
     assert "Look" not in admin.get("/cms/users/olga/").content.decode()
     loop.run_next(now=due)
-    assert messages.inbox("olga").messages == []
+    assert messages.inbox("olga").rows == []
     assert "Whoever ordered this is no editor any more." in olga.get("/cms/messages/").content.decode()
     olga.post(f"/cms/jobs/{message_id}/resume/")
     loop.run_next(now=due)
-    assert [message.headline for message in messages.inbox("olga").messages] == ["Look"]
+    assert [message.headline for message in messages.inbox("olga").rows] == ["Look"]

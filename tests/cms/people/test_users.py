@@ -39,9 +39,9 @@ def test_an_address_that_is_not_confirmed_is_shown_as_such(admin: Client):
 def test_many_users_take_several_pages(admin: Client):
     names = {make_user().username for _ in range(60)} | {"root-of-all"}
     first = admin.get("/cms/users/")
-    assert len(first.context["page"].users) == 50
+    assert len(first.context["page"].rows) == 50
     second = admin.get("/cms/users/" + first.context["after"])
-    shown = [user.username for page in (first, second) for user in page.context["page"].users]
+    shown = [user.username for page in (first, second) for user in page.context["page"].rows]
     assert sorted(shown) == sorted(names)
     assert second.context["after"] == ""
 

@@ -120,7 +120,7 @@ def test_a_time_is_shown_as_the_input_wants_it():
     [
         "/cms/payments/?first=9999-12-31",
         "/cms/payments/?list=processed&first=0001-01-01&last=0001-01-01",
-        "/cms/deals/01M6B1YQ00GD9BHG5PNAJQ4MA0/holders/?day=9999-12-31",
+        "/cms/deals/01M6B1YQ00GD9BHG5PNAJQ4MA0/buyers/?day=9999-12-31",
     ],
 )
 def test_a_day_at_the_end_of_the_calendar_is_no_fault_of_the_site(sign_in, address):

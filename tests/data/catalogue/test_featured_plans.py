@@ -114,7 +114,7 @@ def test_a_list_that_somebody_set_by_hand_meanwhile_stays_and_the_plan_is_skippe
     aside = featured_plans.get(planned.id)
     assert (aside.state, aside.why) == ("put aside", "hand")
     assert "put a planned list aside" in [
-        entry.what for entry in audit.page(kind="page", subject="front").entries
+        entry.what for entry in audit.page(kind="page", subject="front").rows
     ]
 
 

@@ -77,7 +77,7 @@ def refused(form: order_changes.Purchase, *, now=NOW) -> None:
     with pytest.raises(CartChanged):
         order_changes.place(form, now=now)
     assert (held(ANN, now=now), carts.read(ANN, now=now).version) == before
-    assert orders.of_user("ann").orders == []
+    assert orders.of_user("ann").rows == []
     with pytest.raises(errors.NotFound):
         orders.get("ann", form.order_id)
 
@@ -120,7 +120,7 @@ def test_what_was_in_the_cart_is_bought():
 def test_whoever_ordered_is_told_and_the_log_knows(wait_for_indexes):
     order = buy("ann", make_deal())
     wait_for_indexes()
-    (message,) = messages.inbox("ann").messages
+    (message,) = messages.inbox("ann").rows
     assert (message.kind, message.order, message.unread) == ("order", order.id, True)
     (entry,) = audit.of_target("order", order.id)
     assert (entry.by, entry.what, entry.at) == ("ann", "placed", NOW)
@@ -172,7 +172,7 @@ def test_a_form_sent_twice_makes_one_order():
     add(ANN, deal, 2, now=NOW + HOUR)
     assert order_changes.place(form, now=NOW + HOUR) == first
     assert (stock(deal), held(ANN)) == (3, {deal.id: (ACTIVE, 2)})
-    assert [card.id for card in orders.of_user("ann").orders] == [first.id]
+    assert [card.id for card in orders.of_user("ann").rows] == [first.id]
 
 
 def test_an_order_is_never_written_over_by_another_of_its_id():
@@ -327,7 +327,7 @@ def test_an_order_of_a_deleted_account_is_refused():
         order_changes.place(form, now=NOW)
     with pytest.raises(errors.Conflict, match="This account was deleted"):
         order_changes.place(replace(form, method=""), now=NOW)
-    assert orders.of_user("ann").orders == []
+    assert orders.of_user("ann").rows == []
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def listed(status: str) -> list[str]:
     found, after = [], None
     while True:
         page = orders.waiting(status, after=after)
-        found += [card.id for card in page.orders]
+        found += [card.id for card in page.rows]
         after = page.after
         if after is None:
             return found
@@ -76,7 +76,7 @@ def test_an_order_is_shipped_and_delivered(wait_for_indexes):
     ]
     wait_for_indexes()
     assert [entry.what for entry in audit.of_target("order", order.id)] == ["delivered", "shipped", "placed"]
-    assert [message.headline for message in messages.inbox("ann").messages] == [
+    assert [message.headline for message in messages.inbox("ann").rows] == [
         "Your order was delivered",
         "Your order is on its way",
         "Thank you: your order is placed",
@@ -89,7 +89,7 @@ def test_a_step_taken_twice_is_one_step():
     assert ship(order, tracking="JD2", now=NOW + DAY) == shipped
     delivered = deliver(order)
     assert deliver(order, now=NOW + 2 * DAY) == delivered
-    assert len(messages.inbox("ann").messages) == 3
+    assert len(messages.inbox("ann").rows) == 3
 
 
 def test_a_step_whose_answer_was_lost_is_taken(monkeypatch):
@@ -163,13 +163,13 @@ def test_waiting_orders_come_in_pages_that_skip_and_repeat_nothing():
     found = sorted(many_orders(60))
     assert listed(PLACED) == found
     first = measured(orders.waiting)(PLACED)
-    assert (len(first.orders), first.before) == (25, None)
+    assert (len(first.rows), first.before) == (25, None)
     second = orders.waiting(PLACED, after=first.after)
     third = orders.waiting(PLACED, after=second.after)
-    assert (len(third.orders), third.after) == (10, None)
+    assert (len(third.rows), third.after) == (10, None)
     back = orders.waiting(PLACED, before=third.before)
-    assert [card.id for card in back.orders] == [card.id for card in second.orders]
-    assert [card.id for card in orders.waiting(PLACED, before=back.before).orders] == found[:25]
+    assert [card.id for card in back.rows] == [card.id for card in second.rows]
+    assert [card.id for card in orders.waiting(PLACED, before=back.before).rows] == found[:25]
     assert orders.waiting(PLACED, before=back.before).before is None
     assert (measured(orders.number_to_ship)(100), orders.number_to_ship(7)) == (60, 7)
 
@@ -181,12 +181,12 @@ def test_a_users_orders_come_newest_first_in_pages():
         first = orders.of_user("ann", status=status)
         second = orders.of_user("ann", status=status, after=first.after)
         third = orders.of_user("ann", status=status, after=second.after)
-        assert [card.id for page in (first, second, third) for card in page.orders] == found
+        assert [card.id for page in (first, second, third) for card in page.rows] == found
         assert (first.before, third.after) == (None, None)
         back = orders.of_user("ann", status=status, before=third.before)
-        assert [card.id for card in back.orders] == [card.id for card in second.orders]
-    assert orders.of_user("ann", status=SHIPPED).orders == []
-    assert orders.of_user("bob").orders == []
+        assert [card.id for card in back.rows] == [card.id for card in second.rows]
+    assert orders.of_user("ann", status=SHIPPED).rows == []
+    assert orders.of_user("bob").rows == []
 
 
 def test_a_users_orders_are_found_by_status(wait_for_indexes):
@@ -194,9 +194,9 @@ def test_a_users_orders_are_found_by_status(wait_for_indexes):
     buy("bob", make_deal())
     ship(first)
     wait_for_indexes()
-    assert [card.id for card in measured(orders.of_user)("ann").orders] == [second.id, first.id]
-    assert [card.id for card in orders.of_user("ann", status=SHIPPED).orders] == [first.id]
-    assert [card.id for card in orders.of_user("ann", status=PLACED).orders] == [second.id]
+    assert [card.id for card in measured(orders.of_user)("ann").rows] == [second.id, first.id]
+    assert [card.id for card in orders.of_user("ann", status=SHIPPED).rows] == [first.id]
+    assert [card.id for card in orders.of_user("ann", status=PLACED).rows] == [second.id]
 
 
 @pytest.mark.parametrize("cursor", ["x", "HEAD", "7" + "Z" * 30, "#", f"{make_id()}#"])
@@ -295,7 +295,7 @@ def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     add(carts.visitor_cart("x"), deal)
     wait_for_indexes()
     has = measured(orders.carts_with)(deal.id, ACTIVE)
-    assert [(line.username, line.quantity, line.at) for line in has.shown] == [
+    assert [(line.username, line.quantity, line.at) for line in has.rows] == [
         ("bob", 3, NOW + MINUTE),
         ("ann", 2, NOW),
     ]
@@ -308,8 +308,8 @@ def test_who_has_a_deal_is_known_by_status_and_day(wait_for_indexes):
     )
     order = buy("ann", now=NOW + DAY)
     wait_for_indexes()
-    assert [line.username for line in orders.carts_with(deal.id, ACTIVE).shown] == ["bob"]
-    (line,) = orders.carts_with(deal.id, PURCHASED).shown
+    assert [line.username for line in orders.carts_with(deal.id, ACTIVE).rows] == ["bob"]
+    (line,) = orders.carts_with(deal.id, PURCHASED).rows
     assert (line.username, line.order, line.at) == ("ann", order.id, NOW + DAY)
     for day, found in ((NOW.date(), 0), ((NOW + DAY).date(), 1), (date(2020, 1, 1), 0)):
         assert orders.carts_with(deal.id, PURCHASED, day=day).lines == found
@@ -329,10 +329,8 @@ def test_the_last_moment_of_a_day_belongs_to_it(wait_for_indexes):
     add(ANN, deal, now=midnight - timedelta(milliseconds=1))
     add(BOB, deal, now=midnight)
     wait_for_indexes()
-    assert [line.username for line in orders.carts_with(deal.id, ACTIVE, day=NOW.date()).shown] == ["ann"]
-    assert [line.username for line in orders.carts_with(deal.id, ACTIVE, day=midnight.date()).shown] == [
-        "bob"
-    ]
+    assert [line.username for line in orders.carts_with(deal.id, ACTIVE, day=NOW.date()).rows] == ["ann"]
+    assert [line.username for line in orders.carts_with(deal.id, ACTIVE, day=midnight.date()).rows] == ["bob"]
 
 
 @pytest.mark.engines("native", "local")
@@ -344,7 +342,7 @@ def test_who_has_a_deal_comes_in_pages():
     found, after, pages = [], None, 0
     while True:
         has = orders.carts_with(deal.id, ACTIVE, after=after, day=NOW.date())
-        found += [line.username for line in has.shown]
+        found += [line.username for line in has.rows]
         pages, after = pages + 1, has.after
         if after is None:
             break

@@ -51,9 +51,9 @@ def test_what_was_processed_moves_and_is_found_by_account_date_and_transaction_i
     found = [read(payment) for payment in made]
     assert {(payment.status, payment.closed) for payment in found} == {(PROCESSED, True)}
     ids = sorted(payment.id for payment in made)
-    assert sorted(payment.id for payment in measured(payment_lists.history)("ann").payments) == ids
-    assert measured(payment_lists.coming)("ann", now=NOW).payments == []
-    assert sorted(payment.id for payment in measured(payment_lists.done)("ann", now=NOW).payments) == ids
+    assert sorted(payment.id for payment in measured(payment_lists.history)("ann").rows) == ids
+    assert measured(payment_lists.coming)("ann", now=NOW).rows == []
+    assert sorted(payment.id for payment in measured(payment_lists.done)("ann", now=NOW).rows) == ids
     assert sorted(row.id for row in measured(payment_lists.history_of)(TODAY, TODAY).rows) == ids
     assert measured(payment_lists.of_status)(PROCESSED, TODAY, TODAY).rows == []
     row = measured(payment_lists.by_transaction)(f"txn-{made[0].id}-0")
@@ -196,7 +196,7 @@ def test_a_payment_that_comes_back_after_its_day_was_closed_is_not_charged_again
     wait_for_indexes()
     assert run(gateway, NOW + DAY) == Counter(cancelled=1)
     assert gateway.charged == {payment.id: 1}
-    (row,) = measured(payment_lists.of_account)("ann").payments
+    (row,) = measured(payment_lists.of_account)("ann").rows
     assert (row.status, "processed before" in row.reason) == (CANCELLED, True)
 
 

@@ -171,14 +171,14 @@ def test_an_account_sees_its_next_90_days_earliest_first(wait_for_indexes):
     made = owe(6)
     owe(account="bob", order_number=2)
     page = payment_lists.coming("ann", now=NOW)
-    assert [payment.id for payment in page.payments] == [payment.id for payment in made[:3]]
+    assert [payment.id for payment in page.rows] == [payment.id for payment in made[:3]]
     rest = payment_lists.coming("ann", now=NOW, after=page.after) if page.after else None
-    assert rest is None or rest.payments == []
-    assert all(payment.due_at <= NOW + payment_lists.COMING for payment in page.payments)
-    everything = [*(first := payment_lists.of_account("ann")).payments]
-    everything += payment_lists.of_account("ann", after=first.after).payments
+    assert rest is None or rest.rows == []
+    assert all(payment.due_at <= NOW + payment_lists.COMING for payment in page.rows)
+    everything = [*(first := payment_lists.of_account("ann")).rows]
+    everything += payment_lists.of_account("ann", after=first.after).rows
     assert everything == made
-    assert payment_lists.of_account("a#b").payments == []
+    assert payment_lists.of_account("a#b").rows == []
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_history_pages_newest_first(wait_for_indexes):
     close_day(TODAY)
     first = payment_lists.history("ann")
     second = payment_lists.history("ann", after=first.after)
-    assert [payment.id for payment in (*first.payments, *second.payments)] == [payment.id for payment in made]
+    assert [payment.id for payment in (*first.rows, *second.rows)] == [payment.id for payment in made]
     assert second.after is None
 
 

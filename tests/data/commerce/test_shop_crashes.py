@@ -68,7 +68,7 @@ def placed(status: str = PLACED) -> bool:
     order = orders.get("ann", FORM["ann"].order_id)
     paid = payments.of_order("ann", order.payments)
     given_back = status == CANCELLED
-    assert [card.id for card in orders.of_user("ann").orders] == [order.id]
+    assert [card.id for card in orders.of_user("ann").rows] == [order.id]
     assert order.status == status
     assert bought(order) == {PLENTY: 2, LAST: 2, UNCOUNTED: 2}
     assert held(ANN) == {LATER: (SAVED, 1)}

@@ -560,7 +560,7 @@ def waiting(status: Any) -> list[str]:
     found, after = [], None
     while True:
         page = orders.waiting(status, after=after)
-        found += [card.id for card in page.orders]
+        found += [card.id for card in page.rows]
         after = page.after
         if after is None:
             return found

@@ -76,7 +76,7 @@ def test_a_checkout_form_sent_fifty_times_at_once_makes_one_order():
     results = at_once(*[again(partial(order_changes.place, form, now=NOW))] * 50)
     assert errors_of(results) == []
     assert {order.id for order in results} == {form.order_id}
-    assert [card.id for card in orders.of_user("ann").orders] == [form.order_id]
+    assert [card.id for card in orders.of_user("ann").rows] == [form.order_id]
     assert (stock(deal), held(ANN)) == (98, {})
     assert len(payments.of_order("ann", results[0].payments)) == 3
 
@@ -87,7 +87,7 @@ def test_two_checkout_forms_of_one_cart_make_one_order():
     forms = [purchase() for _ in range(4)]
     results = at_once(*(again(partial(order_changes.place, form, now=NOW)) for form in forms))
     assert errors_of(results) == [carts.CartChanged] * 3
-    assert (len(orders.of_user("ann").orders), stock(deal)) == (1, 98)
+    assert (len(orders.of_user("ann").rows), stock(deal)) == (1, 98)
 
 
 def test_fifty_shoppers_for_the_last_ten_pieces_make_ten_orders():

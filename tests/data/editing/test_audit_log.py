@@ -16,6 +16,7 @@ from dealsite.data.editing.audit import Entry
 from dealsite.data.jobs import queue
 from dealsite.data.people import announcements, users
 from dealsite.data.table.errors import BadCursor, Conflict, NotFound, VersionConflict
+from dealsite.data.table.paging import Page
 from tests.builders import DAY, HOUR, NOW, make_announcement, make_brand, make_deal, make_draft, make_id
 from tests.measuring import measured
 from tests.people import make_user
@@ -164,8 +165,8 @@ def entry(number: int, *, by: str = "eve", subject: str = "front", days: int = 0
     table.transact([audit.entry_write(by=by, kind="page", subject=subject, what=f"no. {number}", now=now)])
 
 
-def whats(log: audit.AuditPage) -> list[str]:
-    return [entry.what for entry in log.entries]
+def whats(log: Page[audit.Entry]) -> list[str]:
+    return [entry.what for entry in log.rows]
 
 
 @pytest.mark.moto
@@ -200,7 +201,7 @@ def test_long_lists_take_pages_that_neither_repeat_nor_skip(wait_for_indexes, mo
         seen, after = [], None
         for _ in range(3):
             log = audit.page(**asked, after=after)
-            seen += log.entries
+            seen += log.rows
             after = log.after
         assert after is None
         assert len({one.id for one in seen}) == len(seen) == 8
@@ -211,7 +212,7 @@ def test_long_lists_take_pages_that_neither_repeat_nor_skip(wait_for_indexes, mo
     "asked", [{"by": "x"}, {"by": "a#b"}, {"by": "nobody"}, {"kind": "deal", "subject": "a#b"}]
 )
 def test_who_and_what_cannot_be_did_nothing(asked):
-    assert audit.page(**asked) == audit.AuditPage([], None)
+    assert audit.page(**asked) == Page([])
 
 
 @pytest.mark.parametrize(

@@ -246,19 +246,19 @@ def test_imports_are_listed_newest_first_on_pages_that_skip_and_repeat_nothing(w
     first = imports.newest()
     second = imports.newest(after=first.after)
     third = imports.newest(after=second.after)
-    assert [[one.id for one in page.imports] for page in (first, second, third)] == [
+    assert [[one.id for one in page.rows] for page in (first, second, third)] == [
         made[:25],
         made[25:50],
         made[50:],
     ]
     assert (first.before, third.after) == (None, None)
-    assert [one.id for one in imports.newest(before=third.before).imports] == made[25:50]
+    assert [one.id for one in imports.newest(before=third.before).rows] == made[25:50]
 
 
 def test_the_list_tells_how_far_each_has_come(wait_for_indexes):
     working, done = check(upload_file()), finish(check(upload_file(NOW - SECOND)))
     wait_for_indexes()
-    first, second = measured(imports.newest)().imports
+    first, second = measured(imports.newest)().rows
     assert (first.id, first.card["stage"], first.job) == (working.id, CHECKING, jobs.get(working.job))
     assert (second.id, second.card["totals"], second.job) == (done.id, TOTALS, None)
 

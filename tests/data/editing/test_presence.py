@@ -17,8 +17,8 @@ SECOND = timedelta(seconds=1)
 pytestmark = pytest.mark.usefixtures("whole_table")
 
 
-def send_heartbeat(thing_id, username, now=NOW, kind="deal"):
-    return pending_edits.heartbeat(kind, thing_id, username=username, name=username.title(), now=now)
+def send_heartbeat(entry_id, username, now=NOW, kind="deal"):
+    return pending_edits.heartbeat(kind, entry_id, username=username, name=username.title(), now=now)
 
 
 def test_each_of_two_editors_sees_the_other_and_since_when():

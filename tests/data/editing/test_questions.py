@@ -140,7 +140,7 @@ def test_who_asked_changed_or_deleted_what_is_on_record_whole(wait_for_indexes):
     newer = questions.edit(question, title="Orders", sql=after, by="cyd", now=NOW + HOUR)
     questions.delete(newer, by="alf", now=NOW + 2 * HOUR)
     wait_for_indexes()
-    deleted, changed, asked = audit.page(day=NOW.date()).entries
+    deleted, changed, asked = audit.page(day=NOW.date()).rows
     assert (asked.by, asked.what, asked.before, asked.after) == ("bob", "asked", {}, {"question": folded})
     assert (changed.by, changed.what, changed.after) == ("cyd", "changed", {"question": folded})
     assert changed.before == {"question": "SELECT count(*) FROM orders -- Größe"}

@@ -33,7 +33,7 @@ def test_a_page_is_read_back_as_it_was_edited_and_the_edit_is_on_record(wait_for
         page if slug == "terms" else SitePage(slug) for slug in SITE_PAGES
     ]
     wait_for_indexes()
-    last, first = audit.page(kind="site_page", subject="terms").entries
+    last, first = audit.page(kind="site_page", subject="terms").rows
     assert (first.by, first.what, first.after) == ("ada", "changed", {"en": "Ours."})
     assert (last.by, last.before, last.after) == ("bob", {}, {"de": "Unsere."})
 

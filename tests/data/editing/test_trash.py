@@ -81,7 +81,7 @@ def test_a_deal_comes_back_as_it_was(wait_for_indexes):
     assert [one.price for one in deals.prices_of(deal.id)] == [Decimal("79.90"), Decimal("69.90")]
     assert brands.get_with_counts("nordlicht").deals == 1
     assert measured(categories.get_with_counts)("peripherals-networking").deals == 1
-    assert measured(trash.newest)().things == []
+    assert measured(trash.newest)().rows == []
 
 
 def test_where_it_was_featured_is_said_and_not_done_again():
@@ -107,14 +107,14 @@ def test_the_trash_lists_what_was_deleted_last_first(wait_for_indexes, monkeypat
     wait_for_indexes()
     first = trash.newest()
     rest = trash.newest(after=first.after)
-    shown = [(one.kind, one.id, one.card.title, one.by, one.at) for one in (*first.things, *rest.things)]
+    shown = [(one.kind, one.id, one.card.title, one.by, one.at) for one in (*first.rows, *rest.rows)]
     assert shown == [
         ("draft", untitled.id, "", EDITOR, NOW + HOUR),
         ("draft", draft.id, "A draft", EDITOR, NOW + HOUR),
         ("deal", deal.id, "A deal", "oscar", NOW),
     ]
     assert rest.after is None
-    assert rest.things[0].until == NOW + 30 * DAY
+    assert rest.rows[0].until == NOW + 30 * DAY
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_deleting_and_restoring_is_noted(wait_for_indexes):
     delete(deal)
     measured(trash.purge)("deal", deal.id, by="root", now=LATER)
     wait_for_indexes()
-    notes = audit.page(day=NOW.date()).entries
+    notes = audit.page(day=NOW.date()).rows
     done = [(entry.what, entry.by) for entry in reversed(notes) if entry.subject == deal.id]
     assert sorted(done) == sorted(
         [
@@ -291,7 +291,7 @@ def test_the_trash_is_emptied_when_thirty_days_are_over(wait_for_indexes):
     assert measured(trash_record.find)("deal", deal.id)
     run_emptying(JOB_DUE)
     wait_for_indexes()
-    assert trash.newest().things == []
+    assert trash.newest().rows == []
     assert (trash_record.find("deal", deal.id), trash_record.find("draft", draft.id)) == (None, None)
     assert deals.prices_of(deal.id) == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
@@ -347,7 +347,7 @@ def test_a_day_with_many_deletions_is_emptied_in_steps(wait_for_indexes, monkeyp
     for _ in range(20):
         run_emptying(JOB_DUE)
         wait_for_indexes()
-    assert trash.newest().things == []
+    assert trash.newest().rows == []
     assert jobs.get(trash_record.emptying_id(NOW.date())).state == "done"
 
 

@@ -264,7 +264,7 @@ def test_looking_for_work_is_one_query_and_taking_it_an_update_and_a_get():
 def test_jobs_of_a_month_are_listed_newest_first(wait_for_indexes):
     made = [add_job(number) for number in (1, 2)]
     wait_for_indexes()
-    assert [job.id for job in measured(jobs.of_month)(f"{NOW:%Y-%m}").jobs] == made[::-1]
+    assert [job.id for job in measured(jobs.of_month)(f"{NOW:%Y-%m}").rows] == made[::-1]
 
 
 def test_a_failed_job_says_why_while_it_waits_for_the_next_try(wait_for_indexes):

@@ -51,7 +51,7 @@ def test_turning_the_switch_is_in_the_audit_log_and_check_table_knows_it(turn, w
     turn("open")
     assert site_switch.read().is_open
     wait_for_indexes()
-    said = [(one.by, one.what, one.note) for one in audit.page(kind="site", subject="-").entries]
+    said = [(one.by, one.what, one.note) for one in audit.page(kind="site", subject="-").rows]
     assert sorted(said) == [(EDITOR, "closed for maintenance", "Back at noon."), (EDITOR, "opened", "")]
     assert checks.find() == []
 

@@ -33,7 +33,7 @@ def send(count, username="sam"):
 
 
 def headlines(inbox):
-    return [message.headline for message in inbox.messages]
+    return [message.headline for message in inbox.rows]
 
 
 def test_a_message_is_delivered_once_however_often_it_is_sent():
@@ -50,7 +50,7 @@ def test_sending_again_leaves_a_read_message_read(wait_for_indexes):
     messages.deliver([item])
     wait_for_indexes()
     assert messages.get("sam", item["id"]).unread is False
-    assert messages.inbox("sam", unread=True).messages == []
+    assert messages.inbox("sam", unread=True).rows == []
     assert len(messages.unread("sam")) == 0
 
 
@@ -74,13 +74,13 @@ def test_an_inbox_is_paged_forward_and_back(wait_for_indexes):
     wait_for_indexes()
     for unread in (False, True):
         first = messages.inbox("sam", unread=unread)
-        assert (len(first.messages), first.before) == (25, None)
+        assert (len(first.rows), first.before) == (25, None)
         second = messages.inbox("sam", unread=unread, after=first.after)
         third = messages.inbox("sam", unread=unread, after=second.after)
-        assert (len(third.messages), third.after) == (10, None)
+        assert (len(third.rows), third.after) == (10, None)
         back = messages.inbox("sam", unread=unread, before=third.before)
-        assert [m.id for m in back.messages] == [m.id for m in second.messages]
-        shown = [m.id for page in (first, second, third) for m in page.messages]
+        assert [m.id for m in back.rows] == [m.id for m in second.rows]
+        shown = [m.id for page in (first, second, third) for m in page.rows]
         assert shown == ids_[::-1]
 
 
@@ -98,7 +98,7 @@ def test_what_is_not_there_cannot_be_read_and_leaves_no_ghost():
             messages.mark_read("sam", message_id, now=NOW)
         with pytest.raises(errors.NotFound):
             messages.get("sam", message_id)
-    assert messages.inbox("sam").messages == []
+    assert messages.inbox("sam").rows == []
 
 
 def test_anothers_message_is_not_there():
@@ -114,8 +114,8 @@ def test_all_are_marked_read_up_to_the_newest_that_was_seen(wait_for_indexes):
     wait_for_indexes()
     assert measured(messages.mark_all_read)("sam", until=ids_[2], limit=100, now=NOW) == 3
     wait_for_indexes()
-    assert [m.id for m in messages.inbox("sam", unread=True).messages] == [ids_[4], ids_[3]]
-    assert len(messages.inbox("sam").messages) == 5
+    assert [m.id for m in messages.inbox("sam", unread=True).rows] == [ids_[4], ids_[3]]
+    assert len(messages.inbox("sam").rows) == 5
 
 
 def test_the_badge_counts_to_a_hundred(wait_for_indexes):
@@ -129,7 +129,7 @@ def test_a_deleted_message_is_gone_from_both_lists(wait_for_indexes):
     measured(messages.delete)("sam", message_id)
     messages.delete("sam", message_id)
     wait_for_indexes()
-    assert messages.inbox("sam").messages == []
+    assert messages.inbox("sam").rows == []
     assert len(messages.unread("sam")) == 0
 
 
@@ -144,7 +144,7 @@ def test_a_text_belongs_to_the_message_and_not_to_its_row():
 def test_many_senders_of_one_message_write_it_once():
     items = [make_message(number) for number in range(25)]
     outcomes = at_once(*[lambda: messages.deliver(items)] * 8)
-    assert len(measured(messages.inbox)("sam").messages) == 25
+    assert len(measured(messages.inbox)("sam").rows) == 25
     # Where eight at once are too much for an engine, who gave up is told so and counts nothing.
     counts = [outcome for outcome in outcomes if not isinstance(outcome, errors.Busy)]
     assert sum(counts) == 25 if len(counts) == 8 else sum(counts) <= 25
@@ -188,7 +188,7 @@ def test_very_many_are_marked_read_by_a_job(wait_for_indexes):
 def test_with_an_account_go_its_messages():
     send(1)
     measured(messages.delete_all)("sam")
-    assert messages.inbox("sam").messages == []
+    assert messages.inbox("sam").rows == []
 
 
 def test_an_announcement_reaches_all_in_one_go_where_they_are_few(wait_for_indexes):
@@ -197,4 +197,4 @@ def test_an_announcement_reaches_all_in_one_go_where_they_are_few(wait_for_index
     job = jobs.take_next(now=NOW)
     assert job is not None
     measured(announcements.send_message)(job, NOW)
-    assert [len(messages.inbox(name).messages) for name in ("sam", "tom")] == [1, 1]
+    assert [len(messages.inbox(name).rows) for name in ("sam", "tom")] == [1, 1]

@@ -25,7 +25,7 @@ def note(event: str = "signed_in", username: str = "ann", network: str = HOME, *
 
 
 def found(**asked) -> list[tuple[str, str]]:
-    return [(one.event, one.username) for one in security_events.page(**asked).events]
+    return [(one.event, one.username) for one in security_events.page(**asked).rows]
 
 
 def test_events_are_found_by_user_kind_network_and_day_newest_first(wait_for_indexes):
@@ -41,7 +41,7 @@ def test_events_are_found_by_user_kind_network_and_day_newest_first(wait_for_ind
     assert found(day=NOW.date()) == [("sign_in_failed", ""), ("signed_in", "ann")]
     assert found(event="sign_in_failed", day=NOW.date()) == [("sign_in_failed", "")]
     assert found(username="#", day=NOW.date()) == found(network="a#b") == []
-    (event,) = security_events.page(username="ann").events
+    (event,) = security_events.page(username="ann").rows
     assert (event.at, event.network, event.page, event.detail, event.request) == (
         NOW,
         HOME,
@@ -60,7 +60,7 @@ def test_long_lists_take_pages(monkeypatch, wait_for_indexes):
     wait_for_indexes()
     first = security_events.page(username="ann")
     second = security_events.page(username="ann", after=first.after)
-    assert [one.detail for one in (*first.events, *second.events)] == ["2", "1", "0"]
+    assert [one.detail for one in (*first.rows, *second.rows)] == ["2", "1", "0"]
     assert second.after is None
     with pytest.raises(errors.BadCursor):
         security_events.page(username="ann", after="x")
@@ -72,10 +72,10 @@ def test_an_event_is_never_written_over(monkeypatch, wait_for_indexes):
     first, second = (partial(note, detail=text) for text in ("first", "second"))
     assert at_once(first, second) == [None, None]
     wait_for_indexes()
-    (kept,) = measured(security_events.page)(day=NOW.date()).events
+    (kept,) = measured(security_events.page)(day=NOW.date()).rows
     note(detail="third")
     wait_for_indexes()
-    assert security_events.page(day=NOW.date()).events == [kept]
+    assert security_events.page(day=NOW.date()).rows == [kept]
 
 
 @pytest.mark.engines("native", "local")  # a lost answer may count twice
@@ -108,4 +108,4 @@ def test_what_is_noted_has_time_where_a_page_computed_for_long_and_none_where_th
         with security_events.noting(60.0), pytest.raises(errors.Unavailable):
             note()
     wait_for_indexes()
-    assert len(security_events.page(day=NOW.date()).events) == 1
+    assert len(security_events.page(day=NOW.date()).rows) == 1

@@ -248,7 +248,7 @@ def test_the_list_of_users_goes_on_after_one_who_is_muted(wait_for_indexes: Call
     after = None
     for _ in range(9):
         page = users.page(after=after, limit=1)
-        seen += [user.username for user in page.users]
+        seen += [user.username for user in page.rows]
         after = page.after
         if after is None:
             break
@@ -283,7 +283,7 @@ def test_the_list_of_users_shows_each_once(wait_for_indexes: Callable[[], None])
     after = None
     for _ in range(5):
         page = measured(users.page)(after=after, limit=3)
-        seen += [user.username for user in page.users]
+        seen += [user.username for user in page.rows]
         after = page.after
         if after is None:
             break

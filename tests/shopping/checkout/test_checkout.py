@@ -48,7 +48,7 @@ def words(answer: Any) -> str:
 
 
 def placed(username: str = "ada") -> list[order_record.OrderCard]:
-    return orders.of_user(username).orders
+    return orders.of_user(username).rows
 
 
 def test_a_visitor_is_led_to_sign_in_and_back_to_checkout(client: Client):
@@ -223,7 +223,7 @@ def test_an_order_of_a_user_whose_address_is_not_confirmed_goes_to_their_message
     while loop.run_next(now=timezone.now()):
         pass
     assert [sent.subject for sent in mail.outbox] == ["Dealsite: Confirm your e-mail address"]
-    assert len(messages.inbox("zoe").messages) == 1
+    assert len(messages.inbox("zoe").rows) == 1
 
 
 def test_the_pages_keep_to_their_budgets(ada: Client):

@@ -49,7 +49,7 @@ def headlines(answer: Any) -> list[str]:
 
 
 def unread(username: str = "ada") -> list[str]:
-    return [message.id for message in messages.inbox(username, unread=True).messages]
+    return [message.id for message in messages.inbox(username, unread=True).rows]
 
 
 def test_messages_are_listed_newest_first_25_a_page(signed_in: Client):

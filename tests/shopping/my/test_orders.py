@@ -287,7 +287,7 @@ def test_how_far_an_order_is_paid_is_said_in_words(statuses: list[str], said: st
 def test_messages_and_mails_tell_of_an_order(ada: Client):
     deal = make_deal(title="A lamp & a shade", price=Decimal("10.00"), was_price=None)
     order = make_order("ada", deal, quantity=2, plan=3)
-    (message,) = messages.inbox("ada").messages
+    (message,) = messages.inbox("ada").rows
     page = ada.get(f"/account/messages/{message.id}/").content.decode()
     assert f'href="/account/orders/{order.id}/"' in page
     assert "New deal" not in ada.get("/account/messages/").content.decode()

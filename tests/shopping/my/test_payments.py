@@ -181,7 +181,7 @@ def test_a_message_about_a_payment_leads_to_all_of_them(ada: Client):
     (payment,) = owe(account="ada", method="declines")
     run(Ledger(), NOW)
     work()
-    (message,) = messages.inbox("ada").messages
+    (message,) = messages.inbox("ada").rows
     page = ada.get(f"/account/messages/{message.id}/").content.decode()
     assert 'href="/account/payments/"' in page
     assert f'href="/account/orders/{payment.order}/"' in page
