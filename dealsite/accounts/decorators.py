@@ -6,7 +6,7 @@ An admin has every role.
 have a second factor, or else a passkey. A session left open on a desk, or stolen, does no lasting harm.
 
 Who is asked in the middle of something goes on with it: the page that asks carries every field of the form that was
-sent, and leads to the same address. Its own fields start with `proof-`; they are taken out again before the view sees
+sent, and leads to the same address. Its own fields start with PREFIX; they are taken out again before the view sees
 the form.
 """
 
@@ -101,7 +101,7 @@ class AccountMiddleware:
 When = Callable[[HttpRequest], bool]
 READS = ("GET", "HEAD")
 FRESH = timedelta(minutes=15)
-PREFIX = "proof-"
+PREFIX = f"{SignInAgainForm.prefix}-"
 TOKEN = "csrfmiddlewaretoken"  # noqa: S105 - a field's name: the page has one of its own
 # What has to be typed again, or is worth nothing later: passwords, codes, cards, and what the second factor signs.
 SECRETS = ("password", "old_password", "code", "number", "secret", "half", "passkey")

@@ -140,8 +140,9 @@ def run(
             continue
         try:
             worked = run_next(now=clock())
-            for work, span in spans.items():
+            for work, span in [*spans.items()]:
                 if is_over(done_at[work], span, now=clock()):
+                    spans[work] = spans.pop(work)  # behind the others, which have their turn should it fail
                     work(now=clock())
                     done_at[work] = clock()
         except Unavailable as error:

@@ -237,6 +237,28 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour_and_hot_de
     assert expired == []
 
 
+def test_what_fails_between_jobs_is_tried_again_and_holds_up_nothing_else(monkeypatch):
+    stop, tried = threading.Event(), []
+
+    def plan(*, now):
+        tried.append("plan")
+        raise errors.Unavailable()
+
+    def rank(*, now):
+        tried.append("rank")
+
+    def run_next(now):
+        if len(tried) >= 3:
+            stop.set()
+        return False
+
+    monkeypatch.setattr(loop, "between_jobs", lambda expire: {plan: HOUR, rank: HOUR})
+    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
+    loop.run(stop, expire=False, clock=lambda: NOW)
+    assert tried == ["plan", "rank", "plan", "plan"]
+
+
 def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
     from dealsite.data.catalogue import deals
     from dealsite.data.commerce import payment_record, payments
