@@ -183,6 +183,7 @@ MIDDLEWARE = [
     "dealsite.middleware.BrowserHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "dealsite.web.builds.StaticFilesMiddleware",
+    "dealsite.web.compression.CompressionMiddleware",
     "dealsite.middleware.MeterMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

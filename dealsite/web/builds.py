@@ -58,7 +58,7 @@ def keep(build: Path, place: Storage, *, now: datetime) -> None:
     """Add a build's files to those of others, and prune those that only old builds have."""
     manifest = json.loads((build / MANIFEST).read_text("utf-8"))
     hashed = sorted(set(manifest["paths"].values()))
-    files = [name for one in hashed for name in (one, f"{one}.gz") if (build / name).is_file()]
+    files = [name for one in hashed for name in (one, f"{one}.br", f"{one}.gz") if (build / name).is_file()]
     note = f"{LISTS}/{manifest['hash']}.json"
     if not place.exists(note):
         for name in files:

@@ -119,6 +119,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
 
 
 @everyone.feed("none")
+@for_visitors
 @for_an_hour
 def sitemap_pages(request: HttpRequest) -> HttpResponse:
     """The few pages that are always there."""

@@ -7,11 +7,17 @@ from typing import Any
 
 import pytest
 from django.conf import settings as site_settings
+from django.contrib.messages import INFO
+from django.contrib.messages.storage.base import Message
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
+from dealsite.accounts import requests
 from dealsite.data import table
 from dealsite.data.table import client
+from dealsite.data.table.ids import new_ulid
 from dealsite.web import page_cache
+from dealsite.web.page_cache import MessageCookie
 from tests.attacks.conftest import browser_of
 from tests.builders import EDITOR
 from tests.seeded import ADMIN, SHOPPER, Content
@@ -107,6 +113,28 @@ def test_no_header_of_one_visitor_is_in_the_page_of_the_next(shared: Content, pa
     assert changed == []
 
 
+def test_what_a_link_carries_along_is_in_no_page_and_shares_the_page_without_it(
+    shared: Content, subtests: pytest.Subtests
+):
+    for path in (
+        "/",
+        "/?tab=hot",
+        "/brands/nordlicht/",
+        "/brands/",
+        "/editors-choice/",
+        "/about/terms/",
+        "/deals.atom",
+    ):
+        with subtests.test(path=path):
+            wanted = clean(path)
+            page_cache.forget()
+            link = f"{path}{'&' if '?' in path else '?'}fbclid={MARK}&utm_source={MARK}"
+            assert same(Client().get(link).content) == wanted
+            (pages,) = page_cache._pages._groups.values()
+            assert Client().get(path).content == Client().get(f"{link}2").content
+            assert len(pages) == 1
+
+
 def test_no_cookie_of_one_visitor_is_in_the_page_of_the_next(shared: Content, subtests: pytest.Subtests):
     for path in PATHS:
         with subtests.test(path=path):
@@ -137,6 +165,34 @@ def test_nothing_of_a_user_is_in_the_page_of_the_next_visitor_nor_the_other_way(
                 if path != "/deals.atom":
                     assert same(personal.content) != wanted
                     assert same(again.content) != wanted
+
+
+def test_no_cache_is_told_to_share_what_a_cookie_changes(shared: Content, subtests: pytest.Subtests):
+    """Not even one that keeps a page by its address alone, whatever the page says that it varies by."""
+    signed = [one for one in vars(requests).values() if isinstance(one, requests.SignedCookie)]
+    cookies = {one.name: one.sign(requests.Signed(SHOPPER, "x" * 43)) for one in signed}
+    buyer = Client()
+    offer = {"offer": f"{shared.id('ending')}:79.90", "token": new_ulid(timezone.now())}
+    buyer.post("/cart/add/", offer, headers={"Sec-Fetch-Site": "same-origin"})
+    for browser in (buyer, browser_of(shared, SHOPPER)):
+        cookies |= {name: one.value for name, one in browser.cookies.items()}
+    storage: Any = MessageCookie(RequestFactory().get("/"))
+    message = storage._encode([Message(INFO, "Saved.")])
+    cookies |= {requests._name("look"): "list.all", MessageCookie.cookie_name: message}
+    assert {"cart", "session", "messages", "look", "device", "half"} <= {
+        name.split("-")[0] for name in cookies
+    }
+    deal = Client().get(f"/deals/{shared.id('live')}/").headers["Location"]
+    for path in (*PATHS, deal, "/brands/", "/about/terms/", "/?tab=hot"):
+        wanted = clean(path)
+        assert "public" in Client().get(path).get("Cache-Control", "") or path.startswith("/search/")
+        for name, value in cookies.items():
+            with subtests.test(path=path, cookie=name):
+                browser = Client()
+                browser.cookies[name] = value
+                answer = browser.get(path)
+                if "public" in answer.get("Cache-Control", ""):
+                    assert (same(answer.content), dict(answer.cookies)) == (wanted, {})
 
 
 def test_a_page_of_another_host_or_scheme_is_not_kept_for_ours(shared: Content, settings: Any):

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.urls import get_resolver
 
 from dealsite.middleware import FROM_PROXY
+from dealsite.web.page_cache import REVALIDATING
 from dealsite.web.pages import page_of
 from tests.deploy.stack import properties
 
@@ -65,8 +66,10 @@ def test_the_key_of_a_page_holds_all_that_pages_read():
     assert {"HX-Request", "HX-Target", "Authorization", "Page-Language"} <= read
     of_forms = {"Origin", "Sec-Fetch-Site", "User-Agent"}  # nothing is kept of a POST
     never_shared = {"Sec-Purpose"}  # of a page that forbids all caches to keep it
-    assert read - of_forms - never_shared - set(key["HeadersConfig"]["Headers"]) == set()
-    assert properties("PerVisitor")["CachePolicyConfig"]["MaxTTL"] == 1
+    by_switch = {"Accept-Encoding"}
+    assert key["EnableAcceptEncodingGzip"] is key["EnableAcceptEncodingBrotli"] is True
+    assert read - of_forms - never_shared - by_switch - set(key["HeadersConfig"]["Headers"]) == set()
+    assert 2 + REVALIDATING <= properties("PerVisitor")["CachePolicyConfig"]["MaxTTL"] <= 60
     assert properties("PerVisitor")["CachePolicyConfig"]["DefaultTTL"] == 0
 
 

@@ -1,9 +1,14 @@
+import gzip
+import threading
+
+import brotli
 import pytest
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
 from django.test import RequestFactory
 from django_htmx.middleware import HtmxDetails
 
+from dealsite.accounts import requests
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.web import page_cache
 from dealsite.web.page_cache import MessageCookie
@@ -27,7 +32,7 @@ def view():
 
     @page_cache.for_visitors
     def view(request):
-        made.append(request.get_full_path())
+        made.append([request.GET.get("after"), request.GET.get("n")])
         return HttpResponse(f"page {len(made)}", headers={"Vary": "HX-Request"})
 
     return view
@@ -57,7 +62,7 @@ def test_visitors_share_a_page_for_two_seconds(view, clock):
 
 
 def test_headers_are_kept_with_the_page_and_say_that_it_varies_by_cookie(view):
-    assert [view(ask())["Vary"] for _ in range(2)] == ["HX-Request, Cookie"] * 2
+    assert [view(ask())["Vary"] for _ in range(2)] == ["HX-Request, Accept-Encoding, Cookie"] * 2
 
 
 def test_another_address_host_or_part_is_another_page(view):
@@ -118,20 +123,20 @@ def test_ports_and_other_words_in_headers_are_no_pages_of_their_own(view):
     assert body(view, HX_Request="%74rue", HX_Request_URI_AutoEncoded="true") == first[1]
 
 
-ROOM_FOR = 5 * (page_cache.ENTRY_BYTES + 10)  # five pages of this view
+ROOM_FOR = 5 * (page_cache.ENTRY_BYTES + 12)  # five pages of this view
 
 
 def test_the_cache_does_not_grow_without_end(view, monkeypatch):
     monkeypatch.setattr(page_cache, "MAX_BYTES", ROOM_FOR)
     for number in range(9):
         body(view, f"/?n={number}")
-    assert [key.query for key in kept()] == ["n=4", "n=5", "n=6", "n=7", "n=8"]
+    assert [key.query[0][1] for key in kept()] == ["4", "5", "6", "7", "8"]
     body(view, "/?n=5")
     body(view, "/?n=9")
-    assert [key.query for key in kept()] == ["n=6", "n=7", "n=8", "n=5", "n=9"]
+    assert [key.query[0][1] for key in kept()] == ["6", "7", "8", "5", "9"]
     assert sum(page_cache._pages._sizes.values()) <= ROOM_FOR
     before = kept()
-    body(view, "/?long=" + "x" * 600)
+    body(view, "/?n=" + "x" * 600)
     assert kept() == before
 
 
@@ -145,7 +150,7 @@ def test_a_page_that_is_made_again_takes_the_room_of_the_one_before(view, clock)
     for _ in range(3):
         body(view)
         clock[0] += 2
-    assert list(page_cache._pages._sizes.values()) == [page_cache.ENTRY_BYTES + 6]
+    assert list(page_cache._pages._sizes.values()) == [page_cache.ENTRY_BYTES + 8]
 
 
 def test_a_flood_of_addresses_pushes_out_pages_of_its_own_kind_alone(view, monkeypatch):
@@ -167,3 +172,218 @@ def test_nothing_is_kept_when_the_setting_is_zero(view, settings):
     settings.DEALSITE_PAGE_CACHE_SECONDS = 0
     assert [body(view), body(view)] == ["page 1", "page 2"]
     assert not kept()
+
+
+# What is sent along in the address
+
+
+TRACKING = [
+    "fbclid=1",
+    "utm_source=a&utm_medium=b",
+    "gclid=x",
+    "N=1",
+    "nn=1",
+    "n%00=1",
+    "fbclid=" + "x" * 900,
+]
+
+
+@pytest.mark.parametrize("query", TRACKING)
+def test_what_no_page_reads_neither_misses_nor_fills_the_cache(view, query):
+    assert [body(view, "/?n=5"), body(view, f"/?n=5&{query}"), body(view, f"/?{query}&n=5")] == ["page 1"] * 3
+    assert [key.query for key in kept()] == [(("n", "5"),)]
+
+
+def test_all_values_of_a_name_and_none_at_all_are_different_pages(view):
+    queries = ["", "?n=", "?n=1", "?n=1&n=2", "?n=2&n=1", "?n=1,2", "?n=1&after=2", "?after=1&n=2"]
+    pages = [body(view, f"/{query}") for query in queries]
+    assert len(set(pages)) == len(queries)
+    assert [body(view, f"/{query}") for query in queries] == pages
+    assert body(view, "/?after=2&n=1") == body(view, "/?n=1&after=2")
+
+
+def test_a_name_that_is_read_on_one_page_alone_is_part_of_that_one():
+    @page_cache.for_visitors
+    def view(request):
+        is_small = request.GET.get("size") == "small"
+        return HttpResponse(f"small {request.GET.get('colour')}" if is_small else "large")
+
+    pages = {
+        query: body(view, f"/?{query}")
+        for query in ("colour=red", "size=small&colour=red", "", "colour=blue")
+    }
+    assert pages == {
+        "colour=red": "large",
+        "size=small&colour=red": "small red",
+        "": "large",
+        "colour=blue": "large",
+    }
+    assert body(view, "/?size=small&colour=blue") == "small blue"
+    assert {query: body(view, f"/?{query}") for query in pages} == pages
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        dict,
+        list,
+        len,
+        lambda query: query.urlencode(),
+        lambda query: query.copy(),
+        lambda query: query.items(),
+    ],
+)
+def test_a_page_that_reads_the_query_string_as_a_whole_is_not_kept(read):
+    @page_cache.for_visitors
+    def view(request):
+        read(request.GET)
+        return HttpResponse("x")
+
+    body(view, "/?a=1")
+    assert not kept()
+
+
+# Made once
+
+
+class Gate:
+    """A view whose page is made when the test says so."""
+
+    def __init__(self, answer=lambda request: HttpResponse("x")):
+        self.made: list[str | None] = []
+        self.is_open, self.has_begun = threading.Event(), threading.Event()
+
+        @page_cache.for_visitors
+        def view(request):
+            self.made.append(request.GET.get("n"))
+            self.has_begun.set()
+            assert self.is_open.wait(10)
+            return answer(request)
+
+        self.view = view
+
+
+def at_once(gate, paths):
+    """Ask for pages at once, the first of them first; return what came."""
+    found = {}
+    threads = [
+        threading.Thread(
+            target=lambda number=number, path=path: found.update({number: body(gate.view, path)})
+        )
+        for number, path in enumerate(paths)
+    ]
+    threads[0].start()
+    assert gate.has_begun.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    for thread in threads[1:]:
+        thread.join(0.05)  # as long as they would take
+    gate.is_open.set()
+    for thread in threads:
+        thread.join(10)
+    return [found.get(number) for number in range(len(paths))]
+
+
+def test_a_page_that_many_ask_for_is_made_once(clock):
+    gate = Gate()
+    assert at_once(gate, ["/"] * 5) == ["x"] * 5
+    assert len(gate.made) == 1
+    clock[0] += 2
+    gate.is_open.clear()
+    gate.has_begun.clear()
+    assert at_once(gate, ["/", "/?fbclid=1", "/"]) == ["x"] * 3
+    assert len(gate.made) == 2
+
+
+def test_who_waited_for_another_page_gets_their_own():
+    """Before the first page is made, nobody knows that `n` matters."""
+    gate = Gate(lambda request: HttpResponse(request.GET["n"]))
+    assert at_once(gate, ["/?n=1", "/?n=2", "/?n=1"]) == ["1", "2", "1"]
+    assert sorted(gate.made) == ["1", "2"]
+
+
+def test_who_waited_for_a_page_that_failed_tries_for_themselves():
+    gate = Gate(lambda request: HttpResponse("none", status=404))
+    assert at_once(gate, ["/"] * 3) == ["none"] * 3
+    assert len(gate.made) == 3
+    assert not page_cache._pages._turns
+
+
+# How it is sent
+
+
+LONG = "a page of some length, " * 50
+
+
+@pytest.fixture
+def long_page():
+    @page_cache.for_visitors
+    def view(request):
+        token = request.GET.get("token", "01")
+        return HttpResponse(f'{LONG}<input name="token" value="{token}">{request.GET.get("n")}')
+
+    return view
+
+
+def test_a_page_is_compressed_once_as_each_browser_takes_it(long_page, monkeypatch):
+    compressed = []
+
+    def compress(content, encoding):
+        compressed.append(encoding)
+        return {"br": brotli.compress, "gzip": gzip.compress}[encoding](content)
+
+    monkeypatch.setattr(page_cache, "compress", compress)
+    plain = long_page(ask())
+    for _ in range(3):
+        for encoding, unpack in [("br", brotli.decompress), ("gzip", gzip.decompress)]:
+            answer = long_page(ask(Accept_Encoding=encoding))
+            assert (answer["Content-Encoding"], unpack(answer.content)) == (encoding, plain.content)
+            assert "Accept-Encoding" in answer["Vary"]
+    assert compressed == ["br", "gzip"]
+    assert "Content-Encoding" not in plain
+
+
+def test_who_has_a_page_is_not_sent_it_again(long_page, clock):
+    tag = long_page(ask())["ETag"]
+    clock[0] += 5
+    for asked in (tag, f'"x", {tag}', "*"):
+        again = long_page(ask("/?token=02", If_None_Match=asked, Accept_Encoding="br"))
+        assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+        assert {"Cache-Control", "Vary"} <= set(again.headers)
+    assert long_page(ask("/?n=1", If_None_Match=tag)).status_code == 200
+    with_cart = {requests._name("cart"): "x" * 43}
+    assert "ETag" not in long_page(ask(cookies=with_cart))
+
+
+@pytest.mark.parametrize(
+    ("ends_in", "wanted"),
+    [
+        (None, {"public", "max-age=2", "stale-while-revalidate=10"}),
+        (60, {"public", "max-age=2", "stale-while-revalidate=10"}),
+        (9.5, {"public", "max-age=2", "stale-while-revalidate=5"}),
+        (4.5, {"public", "max-age=2"}),
+        (3.5, {"public", "max-age=1"}),
+        (1, {"public", "max-age=0"}),
+    ],
+)
+def test_caches_further_away_show_no_deal_beyond_its_end(ends_in, wanted):
+    @page_cache.for_visitors
+    def view(request):
+        response = HttpResponse("x")
+        if ends_in is not None:
+            response.ends_in = ends_in  # type: ignore[attr-defined]
+        return response
+
+    for _ in range(2):
+        assert set(view(ask())["Cache-Control"].split(", ")) == wanted
+
+
+def test_caches_further_away_keep_what_depends_on_nothing_but_the_address(view, settings):
+    look = settings.SESSION_COOKIE_NAME.replace("session", "look")
+    own = [
+        ask(HX_Request="true"),
+        ask(cookies={look: "list"}),
+        ask(cookies={requests._name("cart"): "x" * 43}),
+    ]
+    assert [view(request)["Cache-Control"] for request in own * 2] == ["private"] * 6
+    assert "public" in view(ask(cookies={look: "nonsense", "utm": "1"}))["Cache-Control"]

@@ -165,7 +165,7 @@ def test_after_five_minutes_the_page_is_503(away: Away, clock: Clock, browser: C
 def test_a_page_that_nobody_has_seen_is_503(away: Away, browser: Client):
     browser.get("/")
     away.is_away = True
-    for path in ("/brands/", "/?x=1", "/deals.atom"):
+    for path in ("/brands/", "/?tab=ending", "/deals.atom"):
         assert browser.get(path).status_code == 503
     assert browser.get("/", headers=HTMX).status_code == 503
 
