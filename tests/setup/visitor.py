@@ -28,11 +28,13 @@ class Visitor:
         return self._page(self._ask("GET", path))
 
     def send(self, page: str, leads_to: str, *, files: dict[str, Any] | None = None, **fields: str) -> str:
-        """Fill in the form of a page that leads to an address, and return what comes then."""
-        forms = re.findall(r"<form.*?</form>", page, re.S)
-        form = next(one for one in forms if leads_to in _attributes(one[: one.index(">")]).get("action", ""))
-        sent = _entered(form) | fields
-        address = _attributes(form[: form.index(">")])["action"]
+        """Fill in the form of a page that leads to an address, or as little below it as any does; return what comes."""
+        forms = {
+            _attributes(one[: one.index(">")]).get("action", ""): one
+            for one in reversed(re.findall(r"<form.*?</form>", page, re.S))
+        }
+        address = min((one for one in forms if leads_to in one), key=len)
+        sent = _entered(forms[address]) | fields
         return self._page(self._ask("POST", address, data=sent, files=files))
 
     def _ask(self, method: str, path: str, **sent: Any) -> requests.Response:
