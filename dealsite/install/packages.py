@@ -1,4 +1,4 @@
-"""npm's packages as package-lock.json pins them, an engine that runs, and what is built of them: CSS, scripts, icons, fonts.
+"""npm's packages as package-lock.json pins them, an engine that runs, and what is built: CSS, scripts, icons, fonts.
 
 Where no engine of npm runs, it is DynamoDB Local, and Java to run it.
 """
