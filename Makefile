@@ -158,6 +158,6 @@ $(STAMPS)/local-engine: dealsite/install/packages.py requirements-java.txt | $(S
 	@touch $@
 
 $(STAMPS)/assets: $(STATIC_SOURCES) dealsite/install/packages.py dealsite/text/translations.py $(STAMPS)/packages $(STAMPS)/python
-	@echo "Building the CSS and the icons ..."
+	@echo "Building the CSS, the scripts and the icons ..."
 	@DEALSITE_SECRET_KEY=none $(BIN)/python manage.py build_assets
 	@touch $@

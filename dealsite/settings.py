@@ -171,7 +171,6 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 2
 INSTALLED_APPS = [
     "dealsite.web.builds.StaticFiles",
     "django.contrib.messages",
-    "django_htmx",
     "csp",
     "dealsite",
     "cms",
@@ -271,7 +270,7 @@ _private |= {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700
 STORAGES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": _FOLDER},
     "private": {"BACKEND": _FOLDER, "OPTIONS": _private},
-    "staticfiles": {"BACKEND": "dealsite.web.builds.HashedFiles"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 if DEALSITE_MEDIA_BUCKET:
     STORAGES["default"] = {"BACKEND": _BUCKET, "OPTIONS": _media_bucket}

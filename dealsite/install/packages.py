@@ -1,4 +1,4 @@
-"""npm's packages as package-lock.json pins them, an engine that runs, and what is built of them: CSS, icons, fonts.
+"""npm's packages as package-lock.json pins them, an engine that runs, and what is built: CSS, scripts, icons, fonts.
 
 Where no engine of npm runs, it is DynamoDB Local, and Java to run it.
 """
@@ -21,26 +21,21 @@ MODULES = ROOT / "node_modules"
 ASSETS = ROOT / "build" / "assets"
 ICONS = ROOT / "static" / "icons.txt"
 SHEETS = ("site", "desk")  # of the shop, and of the CMS
-COPIED = {
-    "@github/combobox-nav/dist/index.js": "js/combobox-nav.js",
-    "sortablejs/Sortable.min.js": "js/sortable.min.js",
-    "echarts/dist/echarts.common.min.js": "js/echarts.min.js",
-    **{
-        f"@fontsource-variable/figtree/files/{name}": f"fonts/{name}"
-        for name in ("figtree-latin-wght-normal.woff2", "figtree-latin-ext-wght-normal.woff2")
-    },
-}
+SCRIPTS = ("theme", *SHEETS, "charts")
+FONTS = ("figtree-latin-wght-normal.woff2", "figtree-latin-ext-wght-normal.woff2")
 
 
 class AssetError(Exception):
     """An asset cannot be built; the message says why."""
 
 
-def copy_installed() -> None:
-    """Put the installed scripts and fonts that pages load where they are collected from."""
-    for source, target in COPIED.items():
-        (ASSETS / target).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(MODULES / source, ASSETS / target)
+def copy_fonts() -> None:
+    """Put the installed fonts where they are collected from."""
+    (ASSETS / "fonts").mkdir(parents=True, exist_ok=True)
+    for name in FONTS:
+        shutil.copyfile(
+            MODULES / "@fontsource-variable" / "figtree" / "files" / name, ASSETS / "fonts" / name
+        )
 
 
 def build_sprite() -> None:
@@ -66,27 +61,41 @@ def symbol(name: str) -> str:
     return f'<symbol id="{name}" viewBox="0 0 24 24">{shapes}</symbol>'
 
 
-def css_command(sheet: str, *, watch: bool = False) -> tuple[list[str], dict[str, str]]:
-    """The command that compiles a sheet, once or whenever a template changes, and its environment."""
+def compilers(*, watch: bool = False) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """The commands that compile CSS and scripts, once or whenever a file changes, by name, and their environment."""
     node_command, _ = system.find_or_install_node()
-    tailwind = [*node_command, str(MODULES / "@tailwindcss" / "cli" / "dist" / "index.mjs")]
-    files = [
-        "--input",
-        str(ROOT / "static" / "css" / f"{sheet}.css"),
-        "--output",
-        str(ASSETS / f"{sheet}.css"),
-    ]
     how = ["--watch=always"] if watch else ["--minify"]  # plain --watch ends with its standard input
-    return [*tailwind, *files, *how], system.node_environ(node_command)
+    tailwind = [*node_command, str(MODULES / "@tailwindcss" / "cli" / "dist" / "index.mjs"), *how]
+    commands = {
+        f"CSS compiler ({sheet})": [
+            *tailwind,
+            f"--input={ROOT / 'static' / 'css' / sheet}.css",
+            f"--output={ASSETS / sheet}.css",
+        ]
+        for sheet in SHEETS
+    }
+    commands["script compiler"] = [
+        *node_command,
+        str(MODULES / "esbuild" / "bin" / "esbuild"),
+        *(str(ROOT / "static" / "js" / f"{script}.js") for script in SCRIPTS),
+        f"--outdir={ASSETS}",
+        "--bundle",
+        "--target=es2022",
+        "--legal-comments=eof",
+        "--define:eval=window.eval",  # htmx's, which it may not use here, would keep its names long
+        "--log-level=warning",
+        "--watch=forever" if watch else "--minify",
+    ]
+    return commands, system.node_environ(node_command)
 
 
-def build_css() -> None:
-    """Compile the CSS; AssetError with the compiler's words where that fails."""
-    for sheet in SHEETS:
-        command, environ = css_command(sheet)
+def compile_assets() -> None:
+    """Compile CSS and scripts; AssetError with a compiler's words where that fails."""
+    commands, environ = compilers()
+    for name, command in commands.items():
         done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
         if done.returncode:
-            raise AssetError(f"The CSS does not compile:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+            raise AssetError(f"The {name} failed:\n{(done.stdout + done.stderr).strip()[-3000:]}")
 
 
 PACKAGE = "amplify-dynamodb-simulator@2.9.30"

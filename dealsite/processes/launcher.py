@@ -375,10 +375,10 @@ def started(
             environ["DEALSITE_DEBUG"] = "yes"
             address = f"{plan.host}:{plan.port}"
             children.start(part("web server", [*DEALSITE, "runserver", address], environ))
-            for sheet in packages.SHEETS:
-                command, node_environ = packages.css_command(sheet, watch=True)
-                environ_of_node = {**environ, "PATH": node_environ["PATH"]}
-                children.start(part(f"CSS compiler ({sheet})", command, environ_of_node, is_needed=False))
+            commands, node_environ = packages.compilers(watch=True)
+            environ_of_node = {**environ, "PATH": node_environ["PATH"]}
+            for name, command in commands.items():
+                children.start(part(name, command, environ_of_node, is_needed=False))
         else:
             fds = (listening.fileno(), children.tells)
             command = [sys.executable, "-m", "dealsite.front_door.process", *map(str, fds)]

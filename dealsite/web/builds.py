@@ -15,7 +15,6 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpRequest, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
-from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 from dealsite.processes.orphans import write_whole
 
@@ -29,16 +28,7 @@ HASHED = re.compile(r"(?:[\w-]+/)*[\w.-]+\.[0-9a-f]{12}\.[a-z0-9]+")
 class StaticFiles(StaticFilesConfig):
     """Leaves out what build_assets compiles into something else."""
 
-    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css", "icons.txt"]
-
-
-class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Names files by their hash, also in a script of the CMS that imports another."""
-
-    patterns = (
-        *CompressedManifestStaticFilesStorage.patterns,
-        ("cms/*.js", ((r'(?P<matched>from "(?P<url>[.]+/[^"]+)")', 'from "%(url)s"'),)),
-    )
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "css", "js", "cms", "shopping", "icons.txt"]
 
 
 class Folder(FileSystemStorage):

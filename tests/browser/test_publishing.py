@@ -254,15 +254,6 @@ def lamp(monkeypatch) -> None:
     monkeypatch.setattr(while_typing, "fetch_product", {"https://shop.example/lamp": page}.__getitem__)
 
 
-def test_a_brand_that_is_not_known_is_missing_before_its_field_offers_names(editor_window, lamp):
-    page: Page = editor_window()
-    page.route("**/combobox.*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
-    page.goto("/cms/deals/new/")
-    assert is_paste_taken(field(page, "Title"), "https://shop.example/lamp")
-    expect(field(page, "Brand")).to_have_value("Ochsenkop")
-    expect(page.get_by_role("region", name="To publish")).to_contain_text("3 / 5")
-
-
 def test_a_link_that_is_pasted_for_a_title_is_read_at_once(editor_window, lamp):
     page: Page = editor_window()
     page.goto("/cms/deals/new/")

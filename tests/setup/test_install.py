@@ -195,6 +195,33 @@ def test_an_icon_that_does_not_exist_is_an_error():
         packages.symbol("no-such-icon")
 
 
+def test_a_script_that_does_not_compile_is_an_error_that_says_where(tmp_path, monkeypatch):
+    (tmp_path / "static" / "js").mkdir(parents=True)
+    (tmp_path / "static" / "js" / "broken.js").write_text("const one = ;")
+    for name, value in {"ROOT": tmp_path, "ASSETS": tmp_path, "SHEETS": (), "SCRIPTS": ("broken",)}.items():
+        monkeypatch.setattr(packages, name, value)
+    with pytest.raises(packages.AssetError, match=r"(?s)The script compiler failed:.*broken\.js:1:12"):
+        packages.compile_assets()
+
+
+def test_every_script_is_part_of_one_that_is_collected():
+    compiled = [ROOT / "static" / "js" / f"{script}.js" for script in packages.SCRIPTS]
+    imported = {
+        (script.parent / found).resolve()
+        for script in compiled
+        for found in re.findall(r'^import "(\..*)";$', script.read_text("utf-8"), re.MULTILINE)
+    }
+    assert set((ROOT / "static").rglob("*.js")) == {*compiled, *imported}
+    collected = json.loads((ROOT / "build/static/staticfiles.json").read_text("utf-8"))["paths"]
+    assert {name for name in collected if name.endswith(".js")} == {path.name for path in compiled}
+    desk, charts = (packages.ASSETS.joinpath(f"{name}.js").read_text("utf-8") for name in ("desk", "charts"))
+    for notice in ("combobox-nav", "Sortable 1"):
+        assert notice in desk
+    for notice in ("Apache ECharts", "ZRender"):
+        assert notice in charts
+    assert "eval(" not in desk + charts
+
+
 def test_a_python_that_cannot_make_environments_gets_the_package_that_can(tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho ensurepip is not available; exit 1\n")

@@ -118,7 +118,7 @@ def test_a_picture_is_answered_as_ever(settings, tmp_path):
 
 
 def test_a_static_file_is_answered_as_ever():
-    answer = Client().get("/static/js/theme.js")
+    answer = Client().get("/static/theme.js")
     body, headers = b"".join(answer), dict(answer.headers)
     answer.close()
     assert answer.status_code == 200

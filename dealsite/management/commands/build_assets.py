@@ -7,19 +7,17 @@ from dealsite.text import translations
 
 
 class Command(SiteCommand):
-    help = (
-        "Builds the CSS, the icon sprite and the translations into build/, and collects all that pages load."
-    )
+    help = "Builds CSS, scripts, icons and translations into build/, and collects all that pages load."
     requires_system_checks: list[str] = []
     failures = (packages.AssetError,)
 
     def work(self) -> str:
-        packages.copy_installed()
+        packages.copy_fonts()
         packages.build_sprite()
-        packages.build_css()
+        packages.compile_assets()
         translations.compile_all(settings.LOCALE_PATHS[0])
         # settings.py lists the folder only where it is there, and this command may just have made it.
         if packages.ASSETS not in settings.STATICFILES_DIRS:
             settings.STATICFILES_DIRS.append(packages.ASSETS)
         call_command("collectstatic", interactive=False, verbosity=0)
-        return "Built the CSS, the icons and the translations."
+        return "Built the CSS, the scripts, the icons and the translations."

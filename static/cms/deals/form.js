@@ -2,6 +2,7 @@
    puts its end off, and publishes at a time. */
 (() => {
   const form = document.getElementById("edit-form");
+  if (!form) return;
   const needed = [...form.querySelectorAll("[data-needed]")];
   const count = form.querySelector("[data-needed-count]");
   const publishing = [...document.querySelectorAll("[data-publish]")];

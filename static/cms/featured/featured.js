@@ -1,7 +1,10 @@
 /* The list of featured deals: moved by dragging, by keys, by its buttons and by its numbers, without a round trip.
    Nothing is saved before Save is pressed; without script every button sends the whole form instead. */
+import Sortable from "sortablejs";
+
 (() => {
   const form = document.getElementById("featured");
+  if (!form) return;
   const arranged = document.getElementById("arranged"); // what htmx renews
   const changes = document.querySelector("[data-changes]");
   const list = () => form.querySelector("[data-list]");

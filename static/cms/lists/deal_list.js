@@ -14,7 +14,7 @@
 
   // What was done is said also where a row alone has changed.
   document.addEventListener("htmx:afterSettle", (event) => {
-    const row = event.detail.elt.closest?.("[data-said]");
+    const row = event.detail.elt.closest?.("tr[data-said]");
     if (!row) return;
     const text = document.querySelector("#messages span")?.textContent ?? "";
     delete row.dataset.said;

@@ -1,5 +1,6 @@
 /* Fields that offer options while one types: a text field those that the site answers with, a select its own. */
-import Combobox from "../../js/combobox-nav.js";
+/*! combobox-nav, Copyright (c) 2018 GitHub, MIT License */
+import Combobox from "@github/combobox-nav";
 
 const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
 

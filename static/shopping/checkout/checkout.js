@@ -1,6 +1,7 @@
 /* What is typed at checkout is kept as it is typed: it survives a reload and detours. */
 (() => {
   const form = document.querySelector("form[data-kept-as-typed]");
+  if (!form) return;
   let waiting = 0;
   const keep = () => {
     clearTimeout(waiting);

@@ -1,5 +1,14 @@
 /* Draws each element with data-chart (see dealsite/ask/charts.py) in the colours of the theme. Its words and its numbers
-   stand in the page anyway, so without this script nothing is missing but the picture. */
+   stand in the page anyway, so without this script nothing is missing but the picture. A file of its own: it is large. */
+/*! Apache ECharts, Copyright The Apache Software Foundation, Apache License 2.0 */
+import { BarChart, LineChart } from "echarts/charts";
+import { GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { init, use } from "echarts/core";
+import { LegacyGridContainLabel } from "echarts/features"; // containLabel
+import { CanvasRenderer } from "echarts/renderers";
+
+use([BarChart, CanvasRenderer, GridComponent, LegacyGridContainLabel, LegendComponent, LineChart, TooltipComponent]);
+
 (() => {
   const drawn = new Map();
   const colour = (() => {
@@ -81,7 +90,7 @@
     element.hidden = false;
     let picture = drawn.get(element);
     if (!picture) {
-      picture = window.echarts.init(element, null, { renderer: "canvas" });
+      picture = init(element);
       drawn.set(element, picture);
       sizes.observe(element);
     }

@@ -1,0 +1,27 @@
+/* What pages of the CMS load. Each part does nothing where the page lacks what it serves. */
+import "./htmx.js";
+import "./menus.js";
+import "./times.js";
+import "./notices.js";
+import "./kept_copies.js";
+import "../cms/shared/frame.js";
+import "../cms/home/palette.js";
+import "../cms/shared/combobox.js";
+import "../cms/shared/shortcuts.js";
+import "../cms/lists/cursor.js";
+import "./passkeys.js";
+import "./printing.js";
+import "../cms/shared/polling.js";
+import "../cms/lists/ticks.js";
+import "../cms/lists/deal_list.js";
+import "../cms/imports/drop.js";
+import "../cms/imports/left_out.js";
+import "../cms/ask/ask.js";
+import "../cms/shared/differences.js";
+import "../cms/shared/markdown.js";
+import "../cms/shared/pictures.js";
+import "../cms/deals/form.js";
+import "../cms/featured/featured.js";
+import "../cms/shared/preview.js";
+import "../cms/deals/autosave.js";
+import "../cms/deals/presence.js";
