@@ -37,13 +37,7 @@ SLOWER = 4  # times: the processor
 VISITED = ("front page", "category", "brand", "deal")
 WEIGHED = (*VISITED, "CMS list")
 ENCODINGS = ("identity", "gzip", "br", "br, gzip")
-KINDS = {
-    "Document": "HTML, KB",
-    "Stylesheet": "CSS",
-    "Script": "scripts",
-    "Font": "fonts",
-    "Image": "pictures",
-}
+KINDS = {"Document": "HTML", "Stylesheet": "CSS", "Script": "scripts", "Font": "fonts", "Image": "pictures"}
 CONTENTS = 2  # the demo, with pictures, and 2,000 deals: pages of 41,000 weigh the same
 TIMES = 5
 PAINTED = """() => new Promise((done) => {
@@ -168,7 +162,7 @@ def tables_of(weights: list[Weight], showings: list[Showing]) -> str:
     columns = [*KINDS.values(), "others"]
     lines += [
         "",
-        f"| content | first load | requests | {' | '.join(columns)} | LCP, s | connected: LCP, s | CLS |",
+        f"| content | first load, in KB | requests | {' | '.join(columns)} | LCP, s | connected: LCP, s | CLS |",
         f"|---|---|{'---:|' * (len(columns) + 4)}",
     ]
     for shown in showings:
