@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -46,7 +48,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        help="a content to measure, ask, check, fan-out, orders, payments, search or stream; may be repeated",
+        help="a content to measure, ask, check, fan-out, orders, payments, search, stream or weights; may be repeated",
     )
     return parser.parse_args()
 
@@ -61,18 +63,37 @@ def _run(options: argparse.Namespace, var: Path) -> int:
         payments,
         report,
         search,
+        serving,
         streaming,
+        weights,
         whole_table,
     )
 
     costs: list[pages.Cost] = []
     served: dict[str, tuple[float, float]] = {}
     contents = content.contents(ROOT, options.folder)
-    for name, load in contents.items():
-        if options.only and name not in options.only:
+    weighed: list[weights.Weight] = []
+    shown: list[weights.Showing] = []
+    for number, (name, load) in enumerate(contents.items()):
+        costing = not options.only or name in options.only
+        weighing = number < weights.CONTENTS and (not options.only or "weights" in options.only)
+        if not costing and not weighing:
             continue
-        _measure(name, load, var / f"engine-{len(served)}", options, costs, served)
+        with _loaded(name, load, var / f"engine-{number}") as environ:
+            if costing:
+                costs += pages.measure(name, options.times)
+                cached = environ | {"DEALSITE_PAGE_CACHE_SECONDS": "2"}
+                served[name] = (
+                    serving.requests_per_second(cached, options.seconds),
+                    serving.requests_per_second(environ, options.seconds),
+                )
+            if weighing:
+                more_weighed, more_shown = weights.measure(name, environ)
+                weighed += more_weighed
+                shown += more_shown
     results = report.tables(costs, served) if costs else ""
+    if weighed:
+        results = f"{results}\n\n{weights.tables_of(weighed, shown)}".lstrip()
     slow: list[str] = []
     if not options.only or "ask" in options.only:
         askings = asking.measure(ROOT, options.folder)
@@ -99,16 +120,17 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)
-    grown = [*report.growth(costs), *slow]
+    grown = [*report.growth(costs), *slow, *weights.too_much(weighed, shown)]
     for sentence in grown:
         print(sentence, file=sys.stderr)
     return 1 if grown else 0
 
 
-def _measure(name, load, folder, options, costs, served) -> None:  # type: ignore[no-untyped-def]
+@contextlib.contextmanager
+def _loaded(name: str, load: Callable[[], None], folder: Path) -> Iterator[dict[str, str]]:
+    """Load and index a content in an engine of its own; give what a server of it needs in its environment."""
     from django.conf import settings
 
-    from benchmarks import pages, serving
     from dealsite.data import table
     from dealsite.data.catalogue import buckets
     from dealsite.data.catalogue.display_names import category_names
@@ -130,12 +152,7 @@ def _measure(name, load, folder, options, costs, served) -> None:  # type: ignor
         load()
         rebuilding.rebuild(SearchIndex(), now=datetime.now(UTC))
         print(f"Loaded and indexed in {time.monotonic() - started:.0f} s. Measuring ...", flush=True)
-        costs += pages.measure(name, options.times)
-        environ = {"DYNAMODB_ENDPOINT_URL": endpoint_url}
-        served[name] = (
-            serving.requests_per_second(environ | {"DEALSITE_PAGE_CACHE_SECONDS": "2"}, options.seconds),
-            serving.requests_per_second(environ, options.seconds),
-        )
+        yield {"DYNAMODB_ENDPOINT_URL": endpoint_url}
         table.reset()
 
 

@@ -19,7 +19,7 @@ CONNECTIONS = 4
 
 def requests_per_second(environ: dict[str, str], seconds: float) -> float:
     """Start the web server, ask for the front page from four connections, and stop it again."""
-    with _served(environ) as port:
+    with served(environ) as port:
         _ask(port, min(1.0, seconds))
         started = time.perf_counter()
         answered = _ask(port, seconds)
@@ -27,7 +27,8 @@ def requests_per_second(environ: dict[str, str], seconds: float) -> float:
 
 
 @contextlib.contextmanager
-def _served(environ: dict[str, str]) -> Iterator[int]:
+def served(environ: dict[str, str]) -> Iterator[int]:
+    """Run the web server; give its port."""
     port = free_port()
     server = subprocess.Popen(
         [sys.executable, "manage.py", "web", "--port", str(port), "--workers", "1"],

@@ -37,7 +37,7 @@ class Nothing:
     def checkpoint(self):  # type: ignore[no-untyped-def]
         return None
 
-    open = checkpoint
+    open = check = checkpoint
 
     def apply(self, changes: Sequence) -> None: ...
 
@@ -45,7 +45,8 @@ class Nothing:
 
     def close(self) -> None: ...
 
-    def build(self, items: Iterable, start: object) -> None: ...
+    def build(self, items: Iterable, start: object) -> list:
+        return []
 
     def swap(self) -> None: ...
 
@@ -61,7 +62,7 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
     from dealsite.lake.store import Folder
     from dealsite.stream import rebuilding
     from dealsite.stream.consumer import Consumer
-    from dealsite.stream.projection import Checkpoint
+    from dealsite.stream.projection import Checkpoint, Projection
     from dealsite.stream.records import Stream
 
     table.be_patient()
@@ -81,7 +82,8 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
         lake.swap()
         lake.open()
         rates = []
-        for projection in (Nothing(folder), lake):
+        projections: tuple[Projection, ...] = Nothing(folder), lake
+        for projection in projections:
             consumer = Consumer(projection, stream, start, clock=lambda: now)
             began = time.perf_counter()
             read = sum(iter(consumer.round, 0))
@@ -93,7 +95,7 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
         rebuilt = items / (time.perf_counter() - began)
         size = sum(path.stat().st_size for path in (folder / "lake").rglob("*.parquet"))
         table.reset()
-    return Streaming(records, *rates, rebuilt, size / 1e6)
+    return Streaming(records, rates[0], rates[1], rebuilt, size / 1e6)
 
 
 def _lines(number: int) -> Iterator[dict]:
