@@ -17,6 +17,7 @@ from dealsite.data.catalogue import (
     activity,
     brands,
     categories,
+    content,
     deal_changes,
     deals,
     drafts,
@@ -104,6 +105,7 @@ def load_content(started: datetime, step: Step) -> None:
     wanted = {deal.drawing for deal in made_up if deal.id not in stored}
     wanted |= {draft.deal.drawing for draft in waiting if draft.has_picture}
     drawn = _upload(wanted, step)
+    content.request_renditions([picture.name for picture in drawn.values()], now=started)
     for deal in made_up:
         _load_deal(deal, stored.get(deal.id), there[deal.content.brand], drawn, started)
         step(1)

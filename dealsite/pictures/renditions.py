@@ -1,9 +1,10 @@
 """The further files of a picture, AVIF and WebP at several widths, which a job makes outside the request.
 
 A picture is shown from the moment it is stored, by the files that the request made. A page names the further
-ones only once all of them are there. The job says so by a file of its own, empty and written last: on a disk a page
-looks whether it is there, which takes microseconds; a bucket is asked in the background, and until it has
-answered the page shows what it can be sure of (docs/decisions/0018-renditions.md).
+ones only once all of them are there. The job says so by a file of its own, its mark, empty and written last, whose name
+says for which widths: what a release of other widths has made is made anew. On a disk a page looks whether it is
+there, which takes microseconds; a bucket is asked in the background, and until it has answered the page shows what it
+can be sure of (docs/decisions/0018-renditions.md).
 """
 
 import io
@@ -47,11 +48,12 @@ def serve_picture(request: HttpRequest, name: str) -> FileResponse:
     return response
 
 
-WIDTHS = (320, 480, 800, 1200)
+WIDTHS = (96, 320, 480, 800, 1200)
 AVIF, WEBP = "avif", "webp"
 TYPES = {AVIF: "image/avif", WEBP: "image/webp"}
 OPTIONS = {AVIF: {"quality": 60, "speed": 6}, WEBP: {"quality": encoding.QUALITY, "method": 4}}
 SECONDS_AT_A_TIME = 5.0  # then other jobs have their turn
+MARK = "".join(f"-{width}" for width in WIDTHS) + ".made"
 ASK_AGAIN = 30.0  # seconds after a bucket has said no
 WAITING = 500  # pictures that a bucket is to be asked for; more are asked for another time
 REMEMBERED = 100_000
@@ -105,8 +107,8 @@ def make(name: str) -> bool:
 
 
 def made_name(name: str) -> str:
-    """Return the name of the file that says that all files of a picture are there."""
-    return f"{name}.made"
+    """Return the name of the file that says that all files of a picture are there, at all widths of now."""
+    return name + MARK
 
 
 def _sources(name: str) -> tuple[str, ...]:

@@ -364,7 +364,7 @@ def _list_page(request: SiteRequest, template: str, context: dict[str, object]) 
         "tabs": TABS,
         "tab": asked["tab"],
         "place": "?" if asked["tab"] == lists.NEW else f"?tab={asked['tab']}&",
-        "as_list": layout == "list",
+        "look": "line" if layout == "list" else "card",
         "with_over": bool(over),
         "to_cards": look("cards", over),
         "to_list": look("list", over),

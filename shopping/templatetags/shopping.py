@@ -23,18 +23,18 @@ from shopping.cart import RemovedLine, WrongQuantity
 
 ROOM = re.compile(r"[ \n]+")  # what titles and amounts hold of other spaces stays
 HOT_NOW = 10  # two lines of a desk
+IN_VIEW = {"card": 12, "line": 12, "strip": 5}  # on a desk before one scrolls
 register = template.Library()
 
 
 @register.simple_tag
-def deal_card(
-    card: DealCard, now: datetime, place: str = "", *, first: bool = False, lazy: bool = True
-) -> SafeString:
+def deal_card(card: DealCard, now: datetime, place: str = "card", number: int = 0) -> SafeString:
     """A deal in a list; its place is "strip" above the list, or "side" beside a page, or "line" of a list.
 
-    Pictures in view load at once, the `first` before all. A line says when it was published, and leads to its shop
-    at once.
+    The pictures of the first numbers, which are in view, load at once, that of a list's first before all. A line says
+    when it was published, and leads to its shop at once.
     """
+    first, lazy = number == 1 and place != "strip", not 0 < number <= IN_VIEW.get(place, 0)
     ago = timesince(card.live_at, now, depth=1) if place == "line" else ""
     left = time_left(card.expires_at, now) if card.expires_at else ""
     likes = hot.likes(card.id)
@@ -58,7 +58,7 @@ def _rendered(
     # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
     # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
     context = {"card": card, "state": state, "left": left, "ago": ago, "first": first}
-    context |= {"lazy": lazy, "likes": likes, "in_strip": place == "strip"}
+    context |= {"lazy": lazy, "likes": likes, "place": place}
     template = "_side_offer.html" if place == "side" else "_deal_card.html"
     html = render_to_string(f"shopping/shared/{template}", context)
     return SafeString(ROOM.sub(" ", html))  # half of it is room between tags

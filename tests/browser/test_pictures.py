@@ -14,7 +14,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.pictures import renditions
 from dealsite.pictures.uploads import store_picture
 from dealsite.worker.loop import run_next
-from tests.browser.content import now_deal
+from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, open_focal_point, picture_bytes, said
 from tests.browser.flaws import flaws
 
@@ -37,6 +37,23 @@ GIVE = """([kind, data, name, type]) => {
     }
 }"""
 NEW = "/cms/deals/new/"
+# How much wider than drawn each picture is asked for, in percent: a browser takes `sizes` for its natural width.
+OFF = """async () => {
+    const off = {};
+    for (const image of document.querySelectorAll("img[srcset]")) {
+        if (!image.checkVisibility()) continue;
+        image.loading = "eager";
+        await image.decode();
+        const style = getComputedStyle(image), shape = image.naturalWidth / image.naturalHeight;
+        const width = image.clientWidth - 2 * parseFloat(style.paddingLeft);
+        const height = image.clientHeight - 2 * parseFloat(style.paddingTop);
+        const fit = { contain: Math.min, cover: Math.max }[style.objectFit];
+        const drawn = fit ? fit(width, height * shape) : width;
+        const more = Math.round(100 * (image.naturalWidth / drawn - 1));
+        if (!(Math.abs(off[image.sizes]) > Math.abs(more))) off[image.sizes] = more;
+    }
+    return off;
+}"""
 
 
 def give(page: Page, kind: str, data: bytes | None = None, name: str = "drill.png", type_: str = "image/png"):
@@ -226,6 +243,37 @@ def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
     page.goto(f"/deals/{deal.id}/cordless-drill/")
     shown = page.get_by_alt_text("A drill").first
     assert shown.evaluate("image => image.decode().then(() => image.currentSrc)").endswith(".avif")
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1600])
+def test_a_page_asks_for_pictures_as_wide_as_it_draws_them_and_for_its_first_one_once(editor_window, width):
+    picture = store_picture(picture_bytes(), "A drill")
+    renditions.make(picture.name)
+    chosen = [now_deal(title=f"Drill {n}", picture=picture) for n in range(3)]
+    feature("front", chosen)
+    feature("editors-choice", chosen)
+    page: Page = editor_window(width=width, alone=True)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    card = chosen[0].card
+    found = {}
+    for path in (
+        "/",
+        "/?look=list",
+        "/?look=cards",
+        "/editors-choice/",
+        f"/brands/{card.brand}/",
+        "/cms/deals/",
+    ):
+        page.goto(path)
+        found[path] = page.evaluate(OFF)
+    page.goto(f"/deals/{card.id}/{card.slug}/")
+    asked = "performance.getEntriesByType('resource').filter(e => e.name.includes('/media/')).length"
+    assert page.evaluate(asked) == 1  # what the head preloads is what the page shows
+    found["deal"] = page.evaluate(OFF)
+    assert all(found.values())
+    assert {(path, *one) for path, off in found.items() for one in off.items() if abs(one[1]) > 20} == set()
+    assert said == []
 
 
 @pytest.mark.sample(quick=0, whole=3)

@@ -20,9 +20,10 @@ from shopping.templatetags.shopping import deal_card
 from tests.builders import HOUR, NOW, make_content, make_id
 from tests.pictures.test_store_picture import S3, make_file
 
+WIDTHS = (96, 320, 480, 800, 1200)
 MADE = sorted(
-    [f"-{width}.{kind}" for width in (320, 480, 800, 1200) for kind in ("avif", "webp")]
-    + ["-original.webp", ".made"]
+    [f"-{width}.{kind}" for width in WIDTHS for kind in ("avif", "webp")]
+    + ["-original.webp", "-96-320-480-800-1200.made"]
 )
 LATER = NOW + HOUR
 
@@ -61,7 +62,7 @@ def test_a_job_makes_both_formats_at_every_width(picture, media):
     assert files_of(picture, media) == ["-1200.webp", "-480.webp", "-original.webp"]
     assert renditions.make(picture.name) is True
     assert files_of(picture, media) == MADE
-    for width, kind in [(320, "avif"), (480, "avif"), (800, "webp"), (1200, "avif")]:
+    for width, kind in [(96, "webp"), (320, "avif"), (480, "avif"), (800, "webp"), (1200, "avif")]:
         image = image_of(picture, width, kind)
         assert (image.size, image.format) == ((width, width * 9 // 16), kind.upper())
         assert "exif" not in image.info
@@ -78,7 +79,9 @@ def test_a_small_picture_is_not_enlarged():
     small = uploads.store_picture(make_file(size=(300, 200)), "Small")
     renditions.make(small.name)
     assert image_of(small, 1200, "avif").size == (300, 200)
-    assert renditions.srcset(small, "avif") == f"/media/{small.name}-320.avif 300w"
+    assert renditions.srcset(small, "avif") == (
+        f"/media/{small.name}-96.avif 96w, /media/{small.name}-320.avif 300w"
+    )
 
 
 def test_a_transparent_picture_stays_so():
@@ -140,11 +143,36 @@ def test_a_page_names_the_further_files_once_all_are_there(picture):
     renditions.make(picture.name)
     sources = [
         f'<source type="image/{kind}" srcset="'
-        + ", ".join(f"/media/{picture.name}-{width}.{kind} {width}w" for width in (320, 480, 800, 1200))
+        + ", ".join(f"/media/{picture.name}-{width}.{kind} {width}w" for width in WIDTHS)
         + '" sizes="20rem">'
         for kind in ("avif", "webp")
     ]
     assert html_of(picture) == f"<picture>{sources[0]}{sources[1]}{before}</picture>"
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_head_asks_for_the_files_that_the_element_will_choose_from(made, picture):
+    if made:
+        renditions.make(picture.name)
+    link = Template('{% load dealsite %}{% picture_preload p "20rem" %}').render(Context({"p": picture}))
+    kind, candidates = (
+        ("avif", renditions.srcset(picture, "avif")) if made else ("webp", uploads.srcset(picture))
+    )
+    assert link == (
+        f'<link rel="preload" as="image" type="image/{kind}" imagesrcset="{candidates}" imagesizes="20rem" '
+        'fetchpriority="high">'
+    )
+    assert f'srcset="{candidates}" sizes="20rem"' in html_of(picture)
+    assert Template('{% load dealsite %}{% picture_preload missing "20rem" %}').render(Context()) == ""
+
+
+@pytest.mark.parametrize(
+    ("size", "wide"), [((1600, 900), "10rem"), ((900, 900), "8rem"), ((900, 1800), "4rem")]
+)
+def test_a_picture_is_asked_for_as_wide_as_it_is_drawn_in_its_box(size, wide):
+    drawn = Picture("pictures/ab/" + "ab" * 16, size[0], size[1])
+    sizes = f"(min-width: 640px) {wide}, 6rem"
+    assert f'sizes="{sizes}"' in html_of(drawn, '"(min-width: 640px) 10x8rem, 6rem"')
 
 
 def test_every_file_that_a_page_names_is_there(picture, media):
@@ -231,6 +259,15 @@ def test_the_command_makes_what_pictures_of_before_lack(picture, media, capsys):
     assert "Made the files of 0 pictures." in capsys.readouterr().out
 
 
+def test_what_a_release_of_other_widths_made_is_made_anew_and_its_mark_deleted(picture, media):
+    old = media / f"{picture.name}.made"
+    old.touch()
+    assert "<picture>" not in html_of(picture)
+    call_command("make_renditions")
+    assert files_of(picture, media) == MADE
+    assert "-96.avif" in html_of(picture)
+
+
 def test_the_command_needs_no_pictures(capsys):
     call_command("make_renditions")
     assert "Made the files of 0 pictures." in capsys.readouterr().out
@@ -267,7 +304,7 @@ def test_in_a_bucket_the_files_have_their_types_and_may_be_kept_for_ever(bucket)
     assert {kind for name, kind in kinds.items() if name.endswith(".avif")} == {"image/avif"}
     assert {kind for name, kind in kinds.items() if name.endswith(".webp")} == {"image/webp"}
     assert renditions.srcset(picture, "avif").startswith(
-        f"https://media.example/{picture.name}-320.avif 320w"
+        f"https://media.example/{picture.name}-96.avif 96w, https://media.example/{picture.name}-320.avif 320w"
     )
 
 

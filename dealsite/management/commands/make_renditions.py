@@ -18,11 +18,13 @@ class Command(SiteCommand):
 
 
 def _names() -> Iterator[str]:
-    """Yield the names of all stored pictures whose files are not all there."""
+    """Yield the names of all stored pictures whose files are not all there; delete marks of other widths."""
     ending = uploads.file_name("", encoding.WIDTHS[-1])
     for folder in _folders():
         files = set(default_storage.listdir(f"pictures/{folder}")[1])
         for file in sorted(files):
+            if file.endswith(".made") and not file.endswith(renditions.MARK):
+                default_storage.delete(f"pictures/{folder}/{file}")
             name = file.removesuffix(ending)
             if name != file and renditions.made_name(name) not in files:
                 yield f"pictures/{folder}/{name}"
