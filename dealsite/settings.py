@@ -200,13 +200,15 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,  # caches compiled templates unless DEBUG
         "OPTIONS": {
+            "loaders": [
+                ("django.template.loaders.cached.Loader", ["dealsite.web.compression.TemplateLoader"])
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
                 "dealsite.context.site",
-            ]
+            ],
         },
     }
 ]

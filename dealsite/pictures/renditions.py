@@ -1,4 +1,4 @@
-"""The further files of a picture, AVIF and WebP at several widths, which a job makes outside the request.
+"""The further files of a picture, AVIF at several widths, which a job makes outside the request.
 
 A picture is shown from the moment it is stored, by the files that the request made. A page names the further
 ones only once all of them are there. The job says so by a file of its own, its mark, empty and written last, whose name
@@ -21,7 +21,6 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.http import FileResponse, Http404, HttpRequest
 from PIL import Image
 
-from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import MAKE_RENDITIONS, RenditionsCheckpoint, RenditionsPayload
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
@@ -51,7 +50,7 @@ def serve_picture(request: HttpRequest, name: str) -> FileResponse:
 WIDTHS = (96, 320, 480, 800, 1200)
 AVIF, WEBP = "avif", "webp"
 TYPES = {AVIF: "image/avif", WEBP: "image/webp"}
-OPTIONS = {AVIF: {"quality": 60, "speed": 6}, WEBP: {"quality": encoding.QUALITY, "method": 4}}
+OPTIONS = {"quality": 60, "speed": 6}
 SECONDS_AT_A_TIME = 5.0  # then other jobs have their turn
 MARK = "".join(f"-{width}" for width in WIDTHS) + ".made"
 ASK_AGAIN = 30.0  # seconds after a bucket has said no
@@ -97,11 +96,8 @@ def make(name: str) -> bool:
         image.load()
     for width in sorted(WIDTHS, reverse=True):
         encoding.fit(image, width)
-        for kind, options in OPTIONS.items():
-            if kind == WEBP and width in encoding.WIDTHS:
-                continue  # which the request stored
-            content = encoding.as_file(image, kind.upper(), **options)
-            uploads.save_file(uploads.file_name(name, width, kind), content, TYPES[kind])
+        content = encoding.as_file(image, "AVIF", **OPTIONS)
+        uploads.save_file(uploads.file_name(name, width, AVIF), content, TYPES[AVIF])
     uploads.save_file(made_name(name), b"", "application/octet-stream")
     return True
 
@@ -117,11 +113,6 @@ def _sources(name: str) -> tuple[str, ...]:
 
 
 # Knowing of them
-
-
-def srcset(picture: Picture, kind: str) -> str:
-    """Return the `srcset` attribute of a picture's files of a kind, AVIF or WEBP; only for one that is made."""
-    return uploads.srcset(picture, WIDTHS, kind)
 
 
 def are_made(name: str) -> bool:

@@ -133,7 +133,7 @@ def url(picture: Picture, width: int) -> str:
     return str(default_storage.url(file_name(picture.name, wide)))
 
 
-def srcset(picture: Picture, widths: tuple[int, ...] = WIDTHS, kind: str = "webp") -> str:
+def srcset(picture: Picture, widths: tuple[int, ...], kind: str) -> str:
     """Return the `srcset` attribute: the picture's files of these widths, with the true width of each."""
     sources = []
     for width in widths:

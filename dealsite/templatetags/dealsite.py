@@ -1,7 +1,7 @@
 """What templates need beyond Django's own tags and filters."""
 
+import functools
 import re
-from collections.abc import Iterator
 
 from django import template
 from django.utils.html import format_html
@@ -32,6 +32,8 @@ SIZES = {
     "(min-width: 640px) 86x62vw, 86x45vw",
 }
 BOX = re.compile(r"([\d.]+)x([\d.]+)(rem|vw)")
+SLOT = re.compile(r"([\d.]+)(px|rem|vw)(?=,|$)")
+PIXELS = {"px": 1, "rem": 16, "vw": 10.24}  # wider windows have slots in rem
 
 
 @register.simple_tag(name="picture")
@@ -46,26 +48,25 @@ def picture_element(
     lazy: bool = False,
     first: bool = False,
 ) -> SafeString:
-    """`{% picture card.picture "20rem" css="thumb" lazy=True %}`: the picture in every stored width and format.
+    """`{% picture card.picture "20rem" css="thumb" lazy=True %}`: the picture in the stored widths that may be wanted.
 
-    `sizes` as HTML has it, or a name of SIZES; `width` is for browsers that do not choose; `alt` if not the picture's
-    own; `box` the side of a square that it fills; `first` where it is what the page is about.
+    `sizes` as HTML has it, or a name of SIZES; `width` is for browsers that do not choose, or know no AVIF; `alt` if
+    not the picture's own; `box` the side of a square that it fills; `first` where it is what the page is about.
     """
-    sizes = _sizes_of(picture, sizes)
+    kind, candidates = _candidates(picture, sizes)
     image = format_html(
-        '<img{} src="{}" srcset="{}" sizes="{}" alt="{}" width="{}" height="{}" decoding="async"{}>',
+        '<img{} src="{}"{} alt="{}" width="{}" height="{}" decoding="async"{}>',
         _attribute("class", " ".join(filter(None, (css, focal_classes(picture))))),
         uploads.url(picture, width),
-        uploads.srcset(picture),
-        sizes,
+        "" if kind == renditions.AVIF else candidates,
         picture.alt if alt is None else alt,
         box or picture.width,
         box or picture.height,
         _attribute("loading", "lazy") if lazy else _attribute("fetchpriority", "high" if first else ""),
     )
-    source = '<source type="{}" srcset="{}" sizes="{}">'
-    sources = [format_html(source, type_, srcset, sizes) for type_, srcset in _sources(picture)]
-    return format_html("<picture>{}{}{}</picture>", *sources, image) if sources else image
+    if kind != renditions.AVIF:
+        return image
+    return format_html('<picture><source type="image/avif"{}>{}</picture>', candidates, image)
 
 
 @register.simple_tag
@@ -73,16 +74,28 @@ def picture_preload(picture: Picture | None, sizes: str) -> SafeString:
     """`{% picture_preload card.picture "card" %}`: the link of a head that asks for the file that the element shows."""
     if not picture:
         return SafeString("")
-    type_, srcset = next(_sources(picture), (renditions.TYPES[renditions.WEBP], uploads.srcset(picture)))
-    link = '<link rel="preload" as="image" type="{}" imagesrcset="{}" imagesizes="{}" fetchpriority="high">'
-    return format_html(link, type_, srcset, _sizes_of(picture, sizes))
+    kind, candidates = _candidates(picture, sizes, "image")
+    link = '<link rel="preload" as="image" type="image/{}"{} fetchpriority="high">'
+    return format_html(link, kind, candidates)
 
 
-def _sources(picture: Picture) -> Iterator[tuple[str, str]]:
-    """Yield type and `srcset` of the further files of a picture, the best first, if they are there."""
-    if renditions.are_made(picture.name):
-        for kind, type_ in renditions.TYPES.items():
-            yield type_, renditions.srcset(picture, kind)
+def _candidates(picture: Picture, sizes: str, prefix: str = "") -> tuple[str, SafeString]:
+    """Return the kind of a picture's files and the attributes `srcset` and `sizes`: AVIF once all files are there.
+
+    They name what a screen of two pixels each way could want.
+    """
+    is_made, sizes = renditions.are_made(picture.name), _sizes_of(picture, sizes)
+    kind, widths = (renditions.AVIF, renditions.WIDTHS) if is_made else (renditions.WEBP, encoding.WIDTHS)
+    most = 2 * _widest(sizes)
+    fewer = next((number for number, width in enumerate(widths, 1) if width >= most), len(widths))
+    srcset = uploads.srcset(picture, widths[:fewer], kind)
+    return kind, format_html(' {0}srcset="{1}" {0}sizes="{2}"', prefix, srcset, sizes)
+
+
+@functools.lru_cache(1_000)
+def _widest(sizes: str) -> float:
+    """Return how many pixels wide a picture is drawn at most."""
+    return max(float(one[1]) * PIXELS[one[2]] for one in SLOT.finditer(sizes))
 
 
 def _sizes_of(picture: Picture, sizes: str) -> str:

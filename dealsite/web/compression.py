@@ -1,4 +1,7 @@
-"""Answers compressed as the browser takes them: public pages once for all, the others one by one."""
+"""Pages as small as they can be: templates without their indents, and each page compressed as the browser takes it.
+
+Public pages are compressed once for all (`page_cache`), the others one by one.
+"""
 
 import re
 
@@ -6,6 +9,8 @@ import brotli
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.template import Origin
+from django.template.loaders.filesystem import Loader
 from django.utils.cache import patch_vary_headers
 from django.utils.text import compress_string
 
@@ -13,6 +18,7 @@ BROTLI, GZIP = "br", "gzip"
 LEVEL = 5  # of brotli's 11: smaller than gzip's best in less time
 SMALL_BYTES = 200  # which hardly get smaller
 QUALITY = re.compile(r"[01](\.\d{0,3})?")
+INDENTS = re.compile(r"[ \t]*\n[ \t]*")
 TEXTS = re.compile(r"text/|application/(\w+\+)?(json|xml|javascript)\b|image/svg")
 
 
@@ -52,3 +58,11 @@ class CompressionMiddleware(GZipMiddleware):
             return super().process_response(request, response)
         patch_vary_headers(response, ["Accept-Encoding"])
         return response
+
+
+class TemplateLoader(Loader):
+    """Takes the indents out of HTML, a fifth of a long page; what is put into a template stays as it is."""
+
+    def get_contents(self, origin: Origin) -> str:
+        text: str = super().get_contents(origin)
+        return INDENTS.sub("\n", text) if str(origin.name).endswith(".html") else text

@@ -40,7 +40,7 @@ NEW = "/cms/deals/new/"
 # How much wider than drawn each picture is asked for, in percent: a browser takes `sizes` for its natural width.
 OFF = """async () => {
     const off = {};
-    for (const image of document.querySelectorAll("img[srcset]")) {
+    for (const image of document.querySelectorAll("picture img, img[srcset]")) {
         if (!image.checkVisibility()) continue;
         image.loading = "eager";
         await image.decode();
@@ -50,7 +50,8 @@ OFF = """async () => {
         const fit = { contain: Math.min, cover: Math.max }[style.objectFit];
         const drawn = fit ? fit(width, height * shape) : width;
         const more = Math.round(100 * (image.naturalWidth / drawn - 1));
-        if (!(Math.abs(off[image.sizes]) > Math.abs(more))) off[image.sizes] = more;
+        const sizes = (image.previousElementSibling ?? image).sizes;
+        if (!(Math.abs(off[sizes]) > Math.abs(more))) off[sizes] = more;
     }
     return off;
 }"""

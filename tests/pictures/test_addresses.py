@@ -6,7 +6,7 @@ from django.template import Context, Template
 from django.test import RequestFactory, override_settings
 
 from dealsite.data.catalogue.cards import Picture
-from dealsite.pictures import renditions, uploads
+from dealsite.pictures import encoding, renditions, uploads
 
 NAME = "pictures/ab/" + "ab" * 16
 
@@ -43,12 +43,13 @@ def test_the_smallest_file_that_is_wide_enough_is_named():
     ],
 )
 def test_the_srcset_names_each_stored_width_once(width, srcset):
-    assert uploads.srcset(make_picture(width)) == srcset
+    assert uploads.srcset(make_picture(width), encoding.WIDTHS, "webp") == srcset
 
 
 def test_a_tall_picture_is_as_wide_as_its_files_are():
     tall = Picture(name=NAME, width=400, height=2400, alt="A tower")  # fitted into 1200 x 2400
-    assert uploads.srcset(tall) == f"/media/{NAME}-480.webp 160w, /media/{NAME}-1200.webp 400w"
+    srcset = uploads.srcset(tall, encoding.WIDTHS, "webp")
+    assert srcset == f"/media/{NAME}-480.webp 160w, /media/{NAME}-1200.webp 400w"
 
 
 def test_the_filters_give_the_addresses_to_templates():

@@ -22,8 +22,8 @@ from tests.pictures.test_store_picture import S3, make_file
 
 WIDTHS = (96, 320, 480, 800, 1200)
 MADE = sorted(
-    [f"-{width}.{kind}" for width in WIDTHS for kind in ("avif", "webp")]
-    + ["-original.webp", "-96-320-480-800-1200.made"]
+    [f"-{width}.avif" for width in WIDTHS]
+    + ["-480.webp", "-1200.webp", "-original.webp", "-96-320-480-800-1200.made"]
 )
 LATER = NOW + HOUR
 
@@ -58,11 +58,19 @@ def html_of(picture, arguments='"20rem"'):
     return Template(f"{{% load dealsite %}}{{% picture p {arguments} %}}").render(Context({"p": picture}))
 
 
+def srcset_of(picture, kind):
+    return uploads.srcset(picture, WIDTHS, kind)
+
+
+def candidates(picture, widths, kind):
+    return ", ".join(f"/media/{picture.name}-{width}.{kind} {width}w" for width in widths)
+
+
 def test_a_job_makes_both_formats_at_every_width(picture, media):
     assert files_of(picture, media) == ["-1200.webp", "-480.webp", "-original.webp"]
     assert renditions.make(picture.name) is True
     assert files_of(picture, media) == MADE
-    for width, kind in [(96, "webp"), (320, "avif"), (480, "avif"), (800, "webp"), (1200, "avif")]:
+    for width, kind in [*((width, "avif") for width in WIDTHS), (480, "webp"), (1200, "webp")]:
         image = image_of(picture, width, kind)
         assert (image.size, image.format) == ((width, width * 9 // 16), kind.upper())
         assert "exif" not in image.info
@@ -79,9 +87,7 @@ def test_a_small_picture_is_not_enlarged():
     small = uploads.store_picture(make_file(size=(300, 200)), "Small")
     renditions.make(small.name)
     assert image_of(small, 1200, "avif").size == (300, 200)
-    assert renditions.srcset(small, "avif") == (
-        f"/media/{small.name}-96.avif 96w, /media/{small.name}-320.avif 300w"
-    )
+    assert srcset_of(small, "avif") == f"/media/{small.name}-96.avif 96w, /media/{small.name}-320.avif 300w"
 
 
 def test_a_transparent_picture_stays_so():
@@ -124,30 +130,46 @@ def test_killed_anywhere_it_goes_on_and_no_page_names_a_file_that_is_not_there(
         patch.setattr(uploads, "save_file", save_some)
         with pytest.raises(KeyboardInterrupt):
             renditions.make(picture.name)
-    if kept < 6:
+    if kept < 5:
         assert "<picture>" not in html_of(picture)
     renditions.make(picture.name)
     assert files_of(picture, media) == MADE
     for width in renditions.WIDTHS:
-        for kind in renditions.TYPES:
-            assert image_of(picture, width, kind).size[0] == width
+        assert image_of(picture, width, "avif").size[0] == width
 
 
 def test_a_page_names_the_further_files_once_all_are_there(picture):
-    before = html_of(picture)
-    assert before == (
-        f'<img src="/media/{picture.name}-480.webp" '
-        f'srcset="/media/{picture.name}-480.webp 480w, /media/{picture.name}-1200.webp 1200w" sizes="20rem" '
-        'alt="A red wall" width="1200" height="675" decoding="async">'
-    )
+    def image(srcset=""):
+        return (
+            f'<img src="/media/{picture.name}-480.webp"{srcset} '
+            'alt="A red wall" width="1200" height="675" decoding="async">'
+        )
+
+    assert html_of(picture) == image(f' srcset="{candidates(picture, (480, 1200), "webp")}" sizes="20rem"')
     renditions.make(picture.name)
-    sources = [
-        f'<source type="image/{kind}" srcset="'
-        + ", ".join(f"/media/{picture.name}-{width}.{kind} {width}w" for width in WIDTHS)
-        + '" sizes="20rem">'
-        for kind in ("avif", "webp")
-    ]
-    assert html_of(picture) == f"<picture>{sources[0]}{sources[1]}{before}</picture>"
+    wanted = candidates(picture, (96, 320, 480, 800), "avif")
+    source = f'<source type="image/avif" srcset="{wanted}" sizes="20rem">'
+    assert html_of(picture) == f"<picture>{source}{image()}</picture>"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "widest"),
+    [
+        ("40px", 96),
+        ("3rem", 96),
+        ("56px", 320),
+        ("(min-width: 640px) 5.5rem, 6rem", 320),
+        ("15rem", 480),
+        ("card", 800),
+        ("deal", 1200),
+        ("100vw", 1200),
+        ("(min-width: 2000px) 2rem, 50rem", 1200),
+    ],
+)
+def test_a_page_names_no_wider_file_than_a_screen_of_two_pixels_each_way_could_want(picture, sizes, widest):
+    renditions.make(picture.name)
+    widths = tuple(width for width in WIDTHS if width <= widest)
+    assert f'srcset="{candidates(picture, widths, "avif")}"' in html_of(picture, f'"{sizes}"')
 
 
 @pytest.mark.parametrize("made", [False, True])
@@ -155,14 +177,13 @@ def test_a_head_asks_for_the_files_that_the_element_will_choose_from(made, pictu
     if made:
         renditions.make(picture.name)
     link = Template('{% load dealsite %}{% picture_preload p "20rem" %}').render(Context({"p": picture}))
-    kind, candidates = (
-        ("avif", renditions.srcset(picture, "avif")) if made else ("webp", uploads.srcset(picture))
-    )
+    kind, widths = ("avif", (96, 320, 480, 800)) if made else ("webp", (480, 1200))
+    wanted = candidates(picture, widths, kind)
     assert link == (
-        f'<link rel="preload" as="image" type="image/{kind}" imagesrcset="{candidates}" imagesizes="20rem" '
+        f'<link rel="preload" as="image" type="image/{kind}" imagesrcset="{wanted}" imagesizes="20rem" '
         'fetchpriority="high">'
     )
-    assert f'srcset="{candidates}" sizes="20rem"' in html_of(picture)
+    assert f'srcset="{wanted}" sizes="20rem"' in html_of(picture)
     assert Template('{% load dealsite %}{% picture_preload missing "20rem" %}').render(Context()) == ""
 
 
@@ -177,9 +198,8 @@ def test_a_picture_is_asked_for_as_wide_as_it_is_drawn_in_its_box(size, wide):
 
 def test_every_file_that_a_page_names_is_there(picture, media):
     renditions.make(picture.name)
-    for kind in renditions.TYPES:
-        for source in renditions.srcset(picture, kind).split(", "):
-            assert (media / source.split()[0].removeprefix("/media/")).stat().st_size > 0
+    for source in srcset_of(picture, "avif").split(", "):
+        assert (media / source.split()[0].removeprefix("/media/")).stat().st_size > 0
 
 
 def test_a_card_that_was_rendered_before_shows_the_further_files_too(picture):
@@ -303,7 +323,7 @@ def test_in_a_bucket_the_files_have_their_types_and_may_be_kept_for_ever(bucket)
     assert sorted(kinds) == MADE
     assert {kind for name, kind in kinds.items() if name.endswith(".avif")} == {"image/avif"}
     assert {kind for name, kind in kinds.items() if name.endswith(".webp")} == {"image/webp"}
-    assert renditions.srcset(picture, "avif").startswith(
+    assert srcset_of(picture, "avif").startswith(
         f"https://media.example/{picture.name}-96.avif 96w, https://media.example/{picture.name}-320.avif 320w"
     )
 
