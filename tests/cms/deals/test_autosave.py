@@ -181,7 +181,7 @@ def test_it_is_turned_off_and_on_again_for_all_pages(editor):
         assert editor.post(address, sent, headers=HTMX).status_code == 204
         assert users.get("eve").preferences.autosave is on
         page = editor.get(reverse("cms_new_draft")).content.decode()
-        assert (" checked" in page.split('name="autosave"')[1].split(">")[0]) is on
+        assert ("checked" in page.split('name="autosave"')[1].split(">")[0].split()) is on
 
 
 def test_after_ten_minutes_it_is_another_change(editor, monkeypatch):
