@@ -1,6 +1,5 @@
 """How a deal is shown in a list and on its page, and how the lines of a cart are."""
 
-import re
 from datetime import datetime
 from functools import lru_cache
 
@@ -21,7 +20,6 @@ from dealsite.pictures import renditions
 from dealsite.templatetags.design import money, time_left
 from shopping.cart import RemovedLine, WrongQuantity
 
-ROOM = re.compile(r"[ \n]+")  # what titles and amounts hold of other spaces stays
 HOT_NOW = 10  # two lines of a desk
 IN_VIEW = {"card": 12, "line": 12, "strip": 5}  # on a desk before one scrolls
 register = template.Library()
@@ -60,8 +58,7 @@ def _rendered(
     context = {"card": card, "state": state, "left": left, "ago": ago, "first": first}
     context |= {"lazy": lazy, "likes": likes, "place": place}
     template = "_side_offer.html" if place == "side" else "_deal_card.html"
-    html = render_to_string(f"shopping/shared/{template}", context)
-    return SafeString(ROOM.sub(" ", html))  # half of it is room between tags
+    return render_to_string(f"shopping/shared/{template}", context)
 
 
 def _read_hot() -> list[DealCard]:

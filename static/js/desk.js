@@ -1,16 +1,10 @@
 /* What pages of the CMS load. Each part does nothing where the page lacks what it serves. */
-import "./htmx.js";
-import "./menus.js";
-import "./times.js";
-import "./notices.js";
-import "./kept_copies.js";
+import "./shared.js";
 import "../cms/shared/frame.js";
 import "../cms/home/palette.js";
 import "../cms/shared/combobox.js";
 import "../cms/shared/shortcuts.js";
 import "../cms/lists/cursor.js";
-import "./passkeys.js";
-import "./printing.js";
 import "../cms/shared/polling.js";
 import "../cms/lists/ticks.js";
 import "../cms/lists/deal_list.js";

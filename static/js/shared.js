@@ -1,0 +1,8 @@
+/* What all pages load, the first part of site.js and of desk.js. */
+import "./htmx.js";
+import "./menus.js";
+import "./times.js";
+import "./notices.js";
+import "./kept_copies.js";
+import "./passkeys.js";
+import "./printing.js";
