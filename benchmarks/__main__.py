@@ -48,7 +48,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        help="a content to measure, ask, check, fan-out, orders, payments, search, stream or weights; may be repeated",
+        help="a content, ask, check, client, fan-out, orders, payments, search, stream or weights; may be repeated",
     )
     return parser.parse_args()
 
@@ -65,6 +65,7 @@ def _run(options: argparse.Namespace, var: Path) -> int:
         search,
         serving,
         streaming,
+        table_client,
         weights,
         whole_table,
     )
@@ -111,6 +112,10 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if not options.only or "stream" in options.only:
         flowing = streaming.measure(var / "engine-stream")
         results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
+    calls: list[table_client.Cost] = []
+    if not options.only or "client" in options.only:
+        calls = table_client.measure(var / "engine-client")
+        results = f"{results}\n\n{table_client.table_of(calls)}".lstrip()
     if not options.only or "orders" in options.only:
         bought = orders.measure(var / "engine-orders", options.folder)
         results = f"{results}\n\n{orders.tables_of(bought)}".lstrip()
@@ -120,7 +125,7 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)
-    grown = [*report.growth(costs), *slow, *weights.too_much(weighed, shown)]
+    grown = [*report.growth(costs), *slow, *weights.too_much(weighed, shown), *table_client.too_much(calls)]
     for sentence in grown:
         print(sentence, file=sys.stderr)
     return 1 if grown else 0

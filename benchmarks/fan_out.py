@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import urllib3
-from urllib3.util.ssl_ import create_urllib3_context
+
+from benchmarks import table_client
 
 ROOT = Path(__file__).resolve().parent.parent
 USERS = 100_000
@@ -119,21 +119,11 @@ def requests(items: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 def post(endpoint_url: str, bodies: list[bytes]) -> None:
     """Send ready-made requests, four at a time, as fast as the engine answers."""
-    from dealsite.data.table import connection
-
-    http = urllib3.PoolManager(maxsize=THREADS, ssl_context=create_urllib3_context())
-    connection.use_timed_sockets(http, endpoint_url)
-    headers = {
-        "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",
-        "Content-Type": "application/x-amz-json-1.0",
-        "X-Amz-Date": "20260101T000000Z",
-        "Authorization": "AWS4-HMAC-SHA256 Credential=x/20260101/eu-central-1/dynamodb/aws4_request, "
-        "SignedHeaders=host, Signature=x",
-    }
+    http = table_client.pool_of(endpoint_url)("engine.invalid", maxsize=THREADS)
+    headers = table_client.HEADERS | {"X-Amz-Target": "DynamoDB_20120810.BatchWriteItem"}
 
     def send(body: bytes) -> None:
-        connection.until.set(time.monotonic() + ANSWER_SECONDS)
-        answer = http.request("POST", connection.request_url(endpoint_url), body=body, headers=headers)
+        answer = http.urlopen("POST", "/", body=body, headers=headers, timeout=ANSWER_SECONDS)
         if answer.status != 200 or orjson.loads(answer.data).get("UnprocessedItems"):
             raise SystemExit(f"The engine answers {answer.status}: {answer.data[:300]!r}")
 

@@ -9,22 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from botocore.awsrequest import AWSResponse
-
 from benchmarks import capacity
-from dealsite.data import table
-from tests.faults.unkind import (
-    READS,
-    WRITES,
-    Faults,
-    Item,
-    ItemKey,
-    _answer,
-    _inserted,
-    _key_of,
-    _text,
-    _written,
-)
+from tests.faults.unkind import READS, WRITES, Faults, Item, ItemKey, _inserted, _key_of, _written, reply
+from tests.table_requests import Reply, Request, handled
 
 
 @dataclass
@@ -50,8 +37,8 @@ class Recorder(Faults):
         super().__init__()
         self.units = Units()
 
-    def handle(self, request: Any, **_: Any) -> AWSResponse | None:
-        operation = _text(request.headers["X-Amz-Target"]).rpartition(".")[2]
+    def handle(self, request: Request) -> Reply | None:
+        operation = request.operation
         if operation not in READS + WRITES:
             return None
         body = json.loads(request.body)
@@ -67,9 +54,11 @@ class Recorder(Faults):
             elif status == 200:
                 self._count_write(request, operation, body, before)
             self._count_reported(operation, answer)
-            return _answer(request, status, answer)
+            return reply(status, answer)
 
-    def _count_write(self, request: Any, operation: str, body: Item, before: dict[Any, Item | None]) -> None:
+    def _count_write(
+        self, request: Request, operation: str, body: Item, before: dict[Any, Item | None]
+    ) -> None:
         transaction = operation == "TransactWriteItems"
         for place, item in before.items():
             cost = capacity.cost_of(item, self._item(request, *place), transaction=transaction)
@@ -136,12 +125,6 @@ def _touched(
 @contextmanager
 def recorded() -> Iterator[Units]:
     """Add up what the requests of the block cost."""
-    recorder, events = Recorder(), table.events()
-    names = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)]
-    for name in names:
-        events.register(name, recorder.handle)
-    try:
+    recorder = Recorder()
+    with handled(recorder.handle):
         yield recorder.units
-    finally:
-        for name in names:
-            events.unregister(name, recorder.handle)

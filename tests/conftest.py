@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import gc
 import itertools
 import os
@@ -17,7 +17,6 @@ from typing import Any
 
 import hypothesis
 import pytest
-from botocore.loaders import JSONFileLoader
 from django.utils import timezone, translation
 
 from dealsite import middleware
@@ -30,14 +29,16 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import site_switch, task_counts
 from dealsite.data.people import users
 from dealsite.data.table import client, schema
-from dealsite.data.table.errors import NotFound
+from dealsite.data.table.convert import key_attributes
+from dealsite.data.table.errors import Misconfigured
 from dealsite.engine.server import Engine
 from dealsite.search import reader
 from dealsite.web import counting, page_cache, readiness
 from shopping.templatetags.shopping import hot_of_process
 from tests import measuring
-from tests.faults.unkind import READS, WRITES, Faults
+from tests.faults.unkind import Faults
 from tests.searching import index_table
+from tests.table_requests import handled
 
 pytest_plugins = ["tests.sampling"]
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one: engines wait for disks otherwise
@@ -47,7 +48,6 @@ hypothesis.settings.register_profile("dealsite", deadline=None, max_examples=100
 hypothesis.settings.load_profile("dealsite")
 # Whose tests have one table in each process: in the others, streams are read, or other processes write late.
 ONE_TABLE = ("accounts", "cms", "data", "shopping", "site", "web")
-KEYS_ONLY = {"ProjectionExpression": "PK, SK", "ConsistentRead": True, "ReturnConsumedCapacity": "TOTAL"}
 SEED = int(os.environ.get("FAULT_SEED") or 0)  # another seed, other faults
 _numbers = itertools.count()
 
@@ -56,14 +56,6 @@ def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of every later look for garbage, which took seconds each."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _descriptions_of_amazon_are_read_once() -> None:
-    """Keep what botocore reads anew for each client, which takes longer than many a test."""
-    read = JSONFileLoader._load_file
-    once = functools.cache(lambda path, opens: read(None, path, opens))
-    JSONFileLoader._load_file = lambda _, path, opens: once(path, opens)
 
 
 def pytest_unconfigure() -> None:
@@ -97,6 +89,28 @@ def local_engine(engine_folder: Path) -> Iterator[str]:
     with Engine(engine_folder / "local", kind="local") as engine:
         endpoint_url = engine.url
         yield endpoint_url
+
+
+@pytest.fixture(scope="session")
+def moto_engine() -> Iterator[str]:
+    """The address of moto."""
+    from moto.dynamodb.responses import DynamoHandler
+    from moto.server import ThreadedMotoServer
+
+    call_action, one_at_a_time = DynamoHandler.call_action, threading.Lock()
+
+    def call_alone(handler: DynamoHandler) -> Any:
+        """Do a call of its own: moto's own calls see each other's halves, and counts get lost."""
+        with one_at_a_time:
+            return call_action(handler)
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(DynamoHandler, "call_action", call_alone)
+        server.start()
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+        server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -166,33 +180,15 @@ def engine(
     faults: Faults | None,
     settings,
     monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[str]:
-    """Point the site at an engine for one test; yields the engine's kind."""
+) -> str:
+    """Point the site at an engine for one test; return the engine's kind."""
     monkeypatch.setattr(measuring, "engine_kind", engine_kind)
     monkeypatch.setattr(measuring, "asked", set())
-    if engine_kind == "moto":
-        from moto import mock_aws
-        from moto.dynamodb.responses import DynamoHandler
-
-        settings.DYNAMODB_ENDPOINT_URL = ""
-        call_action, one_at_a_time = DynamoHandler.call_action, threading.Lock()
-
-        def call_alone(handler: DynamoHandler) -> Any:
-            """Do a call of its own: moto's own calls see each other's halves, and counts get lost."""
-            with one_at_a_time:
-                return call_action(handler)
-
-        monkeypatch.setattr(DynamoHandler, "call_action", call_alone)
-        with mock_aws():
-            table.reset()
-            yield engine_kind
-        table.reset()
-        return
     # A machine busy with tests answers late; what a page does about late answers has tests of its own.
     monkeypatch.setattr(client, "READ_TIMEOUT", 15.0)
     monkeypatch.setattr(middleware, "DATA_SECONDS", 30.0)
     monkeypatch.setattr(lists, "SLOW", 30.0)
-    fixture = "local_engine" if engine_kind == "local" else "native_engine"
+    fixture = "native_engine" if engine_kind == "weak" else f"{engine_kind}_engine"
     if engine_kind == "local" and request.node.get_closest_marker("own_stream"):
         fixture = "local_stream_engine"
     settings.DYNAMODB_ENDPOINT_URL = request.getfixturevalue(fixture)
@@ -200,7 +196,7 @@ def engine(
     if client.connect().endpoint_url != settings.DYNAMODB_ENDPOINT_URL:
         table.reset()
     client.connect().gate.answered(now=time.monotonic())  # whatever a test before did
-    yield engine_kind
+    return engine_kind
 
 
 @pytest.fixture
@@ -214,12 +210,11 @@ def new_table(
     """A function that names an empty table in the settings: the one of this process, or one of the test's own."""
     folder = request.path.relative_to(Path(__file__).parent).parts[0]
     own = folder not in ONE_TABLE or request.node.get_closest_marker("own_stream")
-    hooks = [f"before-send.dynamodb.{operation}" for operation in (*READS, *WRITES)] if faults else []
     made: list[str] = []
+    hooks = contextlib.ExitStack()
 
     def create() -> None:
-        for name in hooks:
-            table.events().unregister(name, faults.handle)
+        hooks.close()
         for known in (buckets, failures, page_cache, brand_names, category_names):
             known.forget()
         if own:
@@ -230,9 +225,9 @@ def new_table(
         else:
             settings.DEALSITE_TABLE = f"test-{os.getpid()}"
             _empty_table()
-        for name in hooks:
+        if faults:
             faults.wait_for_indexes()
-            table.events().register(name, faults.handle)
+            hooks.enter_context(handled(faults.handle))
 
     def delete() -> None:
         """Delete what is in the way: the embedded engine slows down with the number of tables."""
@@ -243,19 +238,18 @@ def new_table(
         monkeypatch.setattr(client, "pause", faults.pause)
         monkeypatch.setattr(client, "jitter", random.Random(SEED))
     yield create
-    for name in hooks:
-        table.events().unregister(name, faults.handle)
+    hooks.close()
     delete()
 
 
 def _empty_table() -> None:
     """Take the one table of this process again: making another takes longer, and slows down all that follows."""
     try:
-        while found := table.call("Scan", TableName=table.name(), **KEYS_ONLY)["Items"]:
-            requests = [{"DeleteRequest": {"Key": key}} for key in found]
+        while found := table.scan_page(consistent=True, as_stored=True).items:
+            requests = [{"DeleteRequest": {"Key": key_attributes((one["PK"], one["SK"]))}} for one in found]
             for first in range(0, len(requests), 25):  # as many as a batch may hold
                 table.call("BatchWriteItem", RequestItems={table.name(): requests[first : first + 25]})
-    except NotFound:
+    except Misconfigured:
         schema.create_table()
 
 

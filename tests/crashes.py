@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Self
+from typing import Self
 
 import pytest
 
-from dealsite.data import table
-from dealsite.data.table import client
+from tests.table_requests import Request, handled
 
 
 class Crash(BaseException):
@@ -22,14 +21,14 @@ class Crasher:
         self.at, self.when, self.requests = at, when, 0
         self.lock = threading.Lock()
 
-    def __call__(self, request: Any, **_: Any) -> None:
+    def __call__(self, request: Request) -> None:
         with self.lock:
             self.requests += 1
             number = self.requests
         if number < self.at:
             return
         if number == self.at and self.when == "after":
-            client.connect().http.send(request)
+            request.send()
         raise Crash
 
     @property
@@ -37,12 +36,12 @@ class Crasher:
         return self.requests >= self.at
 
     def __enter__(self) -> Self:
-        self.events = table.events()
-        self.events.register("before-send.dynamodb", self)
+        self.handled = handled(self)
+        self.handled.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.events.unregister("before-send.dynamodb", self)
+        self.handled.__exit__(None, None, None)
 
 
 # Ends at each request in turn, which takes its time: each run does so for some of these tests.

@@ -8,6 +8,7 @@ from dealsite.data.entities.chart import ENTITIES
 from dealsite.home import COMMAND
 
 SCHEMAS = table.Schemas({name: table.Schema(one.schema, one.upgrades) for name, one in ENTITIES.items()})
+MISSING = f"The table does not exist. `{COMMAND} setup_site` makes it."
 
 
 def configuration() -> table.Configuration:
@@ -17,7 +18,7 @@ def configuration() -> table.Configuration:
         region=settings.DEALSITE_REGION,
         endpoint_url=settings.DYNAMODB_ENDPOINT_URL,
         indexes=keys.INDEXES,
-        missing=f"The table does not exist. `{COMMAND} setup_site` makes it.",
+        missing=MISSING,
         local_key="dealsite",
         schemas=SCHEMAS,
     )

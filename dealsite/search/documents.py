@@ -19,7 +19,6 @@ import tantivy
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from rapidfuzz import fuzz
-from ulid import ULID
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deals import LinkCheck, check_of
@@ -27,7 +26,7 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.entities.deals import HERE
 from dealsite.data.names import UNSEEN
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import EPOCH, from_iso, iso
+from dealsite.data.table.ids import EPOCH, from_iso, iso, number_of
 from dealsite.text import markdown
 
 # Scripts that set no spaces between words: kana and Han, Thai, Lao, Myanmar and Khmer, with the marks of their vowels.
@@ -301,7 +300,7 @@ def document_of(key: str, stored: StoredDocument) -> tantivy.Document:
 
 
 def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
-    number = int(ULID.from_str(card.id))
+    number = number_of(card.id)
     seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
     cents = min(int(card.price * 100), UNPRICED - 1) if card.price is not None else UNPRICED
     changed = milliseconds(stored.changed_at) if stored.changed_at else 0

@@ -13,7 +13,6 @@ from typing import Any, cast
 import structlog
 from django.utils.translation import gettext_lazy
 from tantivy import FieldType, Order, Query, Searcher
-from ulid import ULID
 
 from dealsite.data.catalogue import lists
 from dealsite.data.catalogue.buckets import Page
@@ -22,6 +21,7 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Entry
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import BadCursor, Unavailable
+from dealsite.data.table.ids import number_of
 from dealsite.search import reader
 from dealsite.search.documents import (
     ALT,
@@ -213,7 +213,7 @@ def _found(searcher: Searcher, asked: Query, after: str | None, size: int) -> Pa
         found = searcher.search(asked, size + 1, order_by_field="newest", order=Order.Desc, count=False)
         cards = [card for _, address in found.hits if (card := StoredDocument.of(searcher.doc(address)).card)]
         last = cards[size] if len(cards) > size else None
-        further = str(int(ULID.from_str(last.id)) >> 64) if last else None
+        further = str(number_of(last.id) >> 64) if last else None
         if not further or further != after:
             return Page(cards[:size], further)
         size *= 2  # all of them stand at one place: read past it, or the next page would be this one again

@@ -1,6 +1,6 @@
 """The table's stream as DynamoDB tells it: its shards, their records page by page, and the changes in them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -10,7 +10,7 @@ from dealsite.data.keys import Key
 from dealsite.data.table import errors
 from dealsite.data.table.client import as_error
 from dealsite.data.table.configuration import SCHEMA
-from dealsite.data.table.convert import Item, from_attributes
+from dealsite.data.table.convert import Item, Record, Records, Values, from_values, key_of
 from dealsite.data.table.errors import Refused
 from dealsite.data.table.ids import EPOCH
 from dealsite.home import COMMAND
@@ -45,28 +45,27 @@ def padded(sequence: str) -> str:
     return sequence.rjust(SEQUENCE_DIGITS, "0")
 
 
-def change_of(record: Mapping[str, Any]) -> ItemChange:
+def change_of(record: Record) -> ItemChange:
     """Return the change that a record of the stream tells of."""
-    data = record["dynamodb"]
-    key = from_attributes(data["Keys"])
+    told = record.dynamodb
     return ItemChange(
-        key=(key["PK"], key["SK"]),
-        old=_image(data, "OldImage"),
-        new=_image(data, "NewImage"),
-        sequence=padded(data["SequenceNumber"]),
-        at=_moment(data.get("ApproximateCreationDateTime", 0)),
+        key=key_of(told.Keys),
+        old=_item(told.OldImage),
+        new=_item(told.NewImage),
+        sequence=padded(told.SequenceNumber),
+        at=_moment(told.ApproximateCreationDateTime),
     )
 
 
-def _image(data: Mapping[str, Any], name: str) -> Item | None:
+def _item(image: Values | None) -> Item | None:
     """Return an item as this build knows it: no projection needs to know its schema, or that it was migrated."""
-    if name not in data:
+    if image is None:
         return None
-    item = table.current(from_attributes(data[name]))
+    item = table.current(from_values(image))
     return {name: value for name, value in item.items() if name != SCHEMA}
 
 
-def changes_of(records: Iterable[Mapping[str, Any]]) -> list[ItemChange]:
+def changes_of(records: Iterable[Record]) -> list[ItemChange]:
     """Return the changes that records tell of, in their order.
 
     A write that leaves an item as it was is no change: Amazon tells of none, the embedded engine does.
@@ -74,9 +73,9 @@ def changes_of(records: Iterable[Mapping[str, Any]]) -> list[ItemChange]:
     return [change for change in map(change_of, records) if change.old != change.new]
 
 
-def _moment(value: Any) -> datetime:
-    """Return a time that is told as seconds since 1970."""
-    return EPOCH + timedelta(milliseconds=round(float(value) * 1000)) if value else datetime.now(UTC)
+def _moment(seconds: float) -> datetime:
+    """Return a time that is told as seconds since 1970; 0 where none is."""
+    return EPOCH + timedelta(milliseconds=round(seconds * 1000)) if seconds else datetime.now(UTC)
 
 
 PAGE = 1000  # records in one answer, as many as DynamoDB gives
@@ -143,16 +142,14 @@ class Stream:
             # As DynamoDB wrote it: 21 digits or more on Amazon, where the zeros in front are ours.
             number = after.lstrip("0").rjust(21, "0")
             where = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number}
-        answer = _ask("GetShardIterator", StreamArn=self.arn, ShardId=shard_id, **where)
-        iterator: str = answer["ShardIterator"]
-        return iterator
+        return str(_ask("GetShardIterator", StreamArn=self.arn, ShardId=shard_id, **where)["ShardIterator"])
 
     def page(self, iterator: str) -> Page:
         """Return the next records of a shard. Raises Lost, Expired. 1 request."""
-        answer = _ask("GetRecords", ShardIterator=iterator, Limit=PAGE)
-        records = answer["Records"]
-        last = padded(records[-1]["dynamodb"]["SequenceNumber"]) if records else ""
-        return Page(len(records), changes_of(records), last, answer.get("NextShardIterator"))
+        answer: Records = _ask("GetRecords", ShardIterator=iterator, Limit=PAGE)
+        records = answer.Records
+        last = padded(records[-1].dynamodb.SequenceNumber) if records else ""
+        return Page(len(records), changes_of(records), last, answer.NextShardIterator)
 
 
 def in_order(shards: Iterable[Shard], finished: set[str]) -> Iterator[Shard]:
@@ -164,7 +161,7 @@ def in_order(shards: Iterable[Shard], finished: set[str]) -> Iterator[Shard]:
             yield shard
 
 
-def _ask(operation: str, **parameters: Any) -> dict[str, Any]:
+def _ask(operation: str, **parameters: Any) -> Any:
     try:
         return table.ask_stream(operation, **parameters)
     except Refused as refused:

@@ -13,7 +13,6 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from dealsite.accounts import requests
-from dealsite.data import table
 from dealsite.data.table import client
 from dealsite.data.table.ids import new_ulid
 from dealsite.web import page_cache
@@ -21,6 +20,7 @@ from dealsite.web.page_cache import MessageCookie
 from tests.attacks.conftest import browser_of
 from tests.builders import EDITOR
 from tests.seeded import ADMIN, SHOPPER, Content
+from tests.table_requests import Request, handled
 
 MARK = "poisoned.example"
 LINE = re.compile(rb'\n\n<p class="alert[^>]* role="status">.*?</p>\n', re.DOTALL)
@@ -217,29 +217,28 @@ def test_nothing_that_visitors_send_is_in_the_page_that_stands_in_while_the_tabl
     wanted = clean(path)
     is_away: list[bool] = []
 
-    def fail(**_: Any) -> None:
+    def fail(request: Request) -> None:
         if is_away:
             raise OSError("The engine is away.")
 
     monkeypatch.setattr(client, "pause", lambda seconds: None)
-    table.events().register("before-send.dynamodb", fail)
     changed, shown = [], 0
-    for name, value in [
-        *HEADERS.items(),
-        *(("Cookie", f"{name}={value}") for name, value in COOKIES.items()),
-    ]:
-        page_cache.forget()
-        is_away.clear()
-        Client().get(path, headers={name: value})
-        is_away.append(True)
-        answer = Client(raise_request_exception=False).get(path)
-        if answer.status_code == 503:  # what was asked for was a part, or a page of another scheme
-            continue
-        shown += 1
-        content = LINE.sub(page_cache.PLACE, answer.content)
-        if same(content) != wanted or answer.cookies or MARK.encode() in str(answer.headers).encode():
-            changed.append((name, value))
-    table.events().unregister("before-send.dynamodb", fail)
+    with handled(fail):
+        for name, value in [
+            *HEADERS.items(),
+            *(("Cookie", f"{name}={value}") for name, value in COOKIES.items()),
+        ]:
+            page_cache.forget()
+            is_away.clear()
+            Client().get(path, headers={name: value})
+            is_away.append(True)
+            answer = Client(raise_request_exception=False).get(path)
+            if answer.status_code == 503:  # what was asked for was a part, or a page of another scheme
+                continue
+            shown += 1
+            content = LINE.sub(page_cache.PLACE, answer.content)
+            if same(content) != wanted or answer.cookies or MARK.encode() in str(answer.headers).encode():
+                changed.append((name, value))
     assert changed == []
     assert shown > 20
 

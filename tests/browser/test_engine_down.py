@@ -43,7 +43,6 @@ def break_table(site: str, settings: Any, troubles: Troubles) -> Iterator[Callab
             port = silent.getsockname()[1] if how == NOTHING_ANSWERS else free_port()
             settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{port}"
             table.reset()
-            table.events()  # makes the client, which takes a moment once
             return repair
 
         yield break_it

@@ -46,7 +46,6 @@ def wire(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     monkeypatch.setattr(client, "READ_TIMEOUT", 0.5)
     client._said.clear()
     table.reset()
-    table.events()  # makes the client, which takes a moment once
     yield server
     table.reset()
     client._said.clear()

@@ -1,7 +1,7 @@
 """What no local engine does: an unkind DynamoDB, injected below `dealsite/data/table/client.py`.
 
-Faults sit on botocore's `before-send` event. Seeded, so that a run can be repeated; time is virtual,
-so that nothing sleeps. As at Amazon, a consistent read is never stale, and an image of an item never
+Faults stand in the way of each request (`tests/table_requests.py`). Seeded, so that a run can be repeated; time is
+virtual, so that nothing sleeps. As at Amazon, a consistent read is never stale, and an image of an item never
 reappears after a newer one was seen through the same index. So that a run ends, one thread's requests
 are refused a few times in a row at most, and of two that follow each other one is answered.
 """
@@ -13,14 +13,10 @@ import random
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from botocore.awsrequest import AWSRequest, AWSResponse
-from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
-
-from dealsite.data.table import client
+from tests.table_requests import Lost, Reply, Request
 
 TABLE = ""  # stands for the table itself where the name of an index is asked for
 WRITES = (
@@ -93,9 +89,9 @@ class Faults:
 
     # The seam
 
-    def handle(self, request: Any, **_: Any) -> AWSResponse | None:
+    def handle(self, request: Request) -> Reply | None:
         """Answer a request in DynamoDB's place, or raise as a broken connection does."""
-        operation = _text(request.headers["X-Amz-Target"]).rpartition(".")[2]
+        operation = request.operation
         if operation not in READS + WRITES:
             return None
         body = json.loads(request.body)
@@ -109,7 +105,7 @@ class Faults:
                 else self._write(request, operation, body)
             )
 
-    def _refuse(self, request: Any, operation: str, body: Item) -> AWSResponse | None:
+    def _refuse(self, request: Request, operation: str, body: Item) -> Reply | None:
         refused = getattr(self.row, "count", 0)
         self.row.count = 0
         if refused >= self.in_a_row:
@@ -117,7 +113,7 @@ class Faults:
         self.row.count = refused + 1
         if self._happens(self.throttles, "throttled"):
             error = self.random.choice(["ProvisionedThroughputExceededException", "ThrottlingException"])
-            return errored(request, error, "The level of configured provisioned throughput was exceeded.")
+            return errored(error, "The level of configured provisioned throughput was exceeded.")
         if operation == "TransactWriteItems" and self._happens(self.conflicts, "conflict"):
             count = len(body["TransactItems"])
             reasons: list[Item] = [{"Code": "None"} for _ in range(count)]
@@ -129,32 +125,32 @@ class Faults:
             message = (
                 f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
             )
-            return errored(request, "TransactionCanceledException", message, CancellationReasons=reasons)
+            return errored("TransactionCanceledException", message, CancellationReasons=reasons)
         if operation in ("PutItem", "UpdateItem", "DeleteItem") and self._happens(
             self.conflicts / 3, "conflict of a single write"
         ):
-            return errored(request, "TransactionConflictException", "Transaction is ongoing for the item")
-        self._lose(request, self.lost_replies / 2, ConnectionClosedError, "lost request")
+            return errored("TransactionConflictException", "Transaction is ongoing for the item")
+        self._lose(self.lost_replies / 2, "lost request")
         self.row.count = 0
         return None
 
-    def _lose(self, request: Any, rate: float, error: Callable[..., Exception], what: str) -> None:
+    def _lose(self, rate: float, what: str) -> None:
         if threading.current_thread().name == RACER:
             return  # what was lost depends on who was first: no seed repeats it, no test can say what is right
         if not getattr(self.row, "lost", False) and self._happens(rate, what):
             self.row.lost = True
-            raise error(endpoint_url=request.url)
+            raise Lost(what)
 
-    def _answered(self, request: Any, status: int, answer: Item) -> AWSResponse:
+    def _answered(self, status: int, answer: Item) -> Reply:
         """Answer, unless the answer is lost on its way, or says of what was carried out that it failed."""
         try:
-            self._lose(request, self.lost_replies, ReadTimeoutError, "lost reply")
-        except ReadTimeoutError:
+            self._lose(self.lost_replies, "lost reply")
+        except Lost:
             if self.random.random() < 0.5:
                 raise
-            return errored(request, "InternalServerError", "It is not known whether this was done.", 500)
+            return errored("InternalServerError", "It is not known whether this was done.", 500)
         self.row.lost = False
-        return _answer(request, status, answer)
+        return reply(status, answer)
 
     def _happens(self, rate: float, what: str) -> bool:
         if self.random.random() >= rate:
@@ -164,7 +160,7 @@ class Faults:
 
     # Writes
 
-    def _write(self, request: Any, operation: str, body: Item) -> AWSResponse:
+    def _write(self, request: Request, operation: str, body: Item) -> Reply:
         kept_back: Item = {}
         if operation == "BatchExecuteStatement":
             return self._statements(request, body)
@@ -181,9 +177,9 @@ class Faults:
                 self._hide(request, table, key, item)
         if kept_back:
             answer["UnprocessedItems"] = kept_back | answer.get("UnprocessedItems", {})
-        return self._answered(request, status, answer)
+        return self._answered(status, answer)
 
-    def _statements(self, request: Any, body: Item) -> AWSResponse:
+    def _statements(self, request: Request, body: Item) -> Reply:
         """Carry out some of a batch's statements; the others are answered, each by itself, with "not now"."""
         statements = body["Statements"]
         refused = {
@@ -197,7 +193,7 @@ class Faults:
         if kept:
             status, answer = self._send(request, "BatchExecuteStatement", body | {"Statements": kept})
             if status != 200:
-                return self._answered(request, status, answer)
+                return self._answered(status, answer)
             responses = answer["Responses"]
             for ((table, key), item), response in zip(before.items(), responses, strict=True):
                 if "Error" not in response:
@@ -207,9 +203,9 @@ class Faults:
             {"Error": {"Code": refused[number], "Message": "Not now."}} if number in refused else next(left)
             for number in range(len(statements))
         ]
-        return self._answered(request, 200, {"Responses": whole})
+        return self._answered(200, {"Responses": whole})
 
-    def _hide(self, request: Any, table: str, key: ItemKey, before: Item | None) -> None:
+    def _hide(self, request: Request, table: str, key: ItemKey, before: Item | None) -> None:
         entries = self.hidden[table] = [
             entry for entry in self.hidden.get(table, []) if max(entry.until.values()) > self.now
         ]
@@ -224,7 +220,7 @@ class Faults:
 
     # Reads
 
-    def _read(self, request: Any, operation: str, body: Item) -> AWSResponse:
+    def _read(self, request: Request, operation: str, body: Item) -> Reply:
         if operation == "BatchGetItem":
             return self._batch_get(request, body)
         if operation == "GetItem":
@@ -238,9 +234,9 @@ class Faults:
                         answer["Item"] = _projected(hidden, body)
         else:
             status, answer = self._page(request, operation, body)
-        return self._answered(request, status, answer)
+        return self._answered(status, answer)
 
-    def _batch_get(self, request: Any, body: Item) -> AWSResponse:
+    def _batch_get(self, request: Request, body: Item) -> Reply:
         body, kept_back = self._keep_back(body)
         status, answer = self._send(request, "BatchGetItem", body)
         if status == 200:
@@ -257,7 +253,7 @@ class Faults:
                 answer["Responses"][table] = list(items.values())
             if kept_back:
                 answer["UnprocessedKeys"] = kept_back | answer.get("UnprocessedKeys", {})
-        return self._answered(request, status, answer)
+        return self._answered(status, answer)
 
     def _keep_back(self, body: Item) -> tuple[Item, Item]:
         """Split a batch into what is done now and what is answered as unprocessed, never all of it."""
@@ -272,7 +268,7 @@ class Faults:
             later[table] = wanted | {"Keys": left} if isinstance(wanted, dict) else left
         return body | {"RequestItems": now}, later
 
-    def _page(self, request: Any, operation: str, body: Item) -> tuple[int, Item]:
+    def _page(self, request: Request, operation: str, body: Item) -> tuple[int, Item]:
         start = body.get("ExclusiveStartKey")
         marker = _marker(start)
         if marker is not None:
@@ -294,14 +290,14 @@ class Faults:
             self._overlay_scan(request, body, index, answer)
         return status, answer
 
-    def _next(self, request: Any, body: Item, index: str, start: Item | None) -> Item:
+    def _next(self, request: Request, body: Item, index: str, start: Item | None) -> Item:
         """Return a LastEvaluatedKey from which the same page follows."""
         marker = f"{MARKER}{len(self.markers) + self.random.getrandbits(48)}"
         self.markers[marker] = start
         names = dict.fromkeys([*self._shape(request, body["TableName"]).keys[index], "PK", "SK"])
         return {"LastEvaluatedKey": {name: {"S": marker} for name in names}}
 
-    def _overlay_query(self, request: Any, body: Item, index: str, answer: Item, limit: int) -> None:
+    def _overlay_query(self, request: Request, body: Item, index: str, answer: Item, limit: int) -> None:
         unseen = self._all_unseen(body["TableName"], index)
         if not unseen:
             return
@@ -333,7 +329,7 @@ class Faults:
         if body.get("Select") == "COUNT":
             answer.pop("Items")
 
-    def _overlay_scan(self, request: Any, body: Item, index: str, answer: Item) -> None:
+    def _overlay_scan(self, request: Request, body: Item, index: str, answer: Item) -> None:
         """Show old images in place; what is gone already is not brought back, since a scan has no order."""
         names = self._shape(request, body["TableName"]).keys[index]
         unseen = self._all_unseen(body["TableName"], index)
@@ -365,11 +361,11 @@ class Faults:
 
     # The engine, asked past the client
 
-    def _kept(self, request: Any, body: Item, index: str, item: Item) -> Item:
+    def _kept(self, request: Request, body: Item, index: str, item: Item) -> Item:
         kept = self._shape(request, body["TableName"]).kept[index]
         return item if kept is None else {name: value for name, value in item.items() if name in kept}
 
-    def _shape(self, request: Any, table: str) -> Shape:
+    def _shape(self, request: Request, table: str) -> Shape:
         if table not in self.shapes:
             _, answer = self._send(request, "DescribeTable", {"TableName": table})
             description = answer["Table"]
@@ -384,26 +380,16 @@ class Faults:
             self.shapes[table] = Shape(keys, kept)
         return self.shapes[table]
 
-    def _item(self, request: Any, table: str, key: ItemKey) -> Item | None:
+    def _item(self, request: Request, table: str, key: ItemKey) -> Item | None:
         wanted = {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
         _, answer = self._send(
             request, "GetItem", {"TableName": table, "Key": wanted, "ConsistentRead": True}
         )
         return answer.get("Item")
 
-    def _send(self, request: Any, operation: str, body: Item) -> tuple[int, Item]:
-        headers = {name: _text(value) for name, value in request.headers.items()}
-        headers = {
-            name: value for name, value in headers.items() if name.lower() not in ("content-length", "host")
-        }
-        headers["X-Amz-Target"] = f"DynamoDB_20120810.{operation}"
-        changed = AWSRequest("POST", request.url, headers, json.dumps(body).encode()).prepare()
-        response = client.connect().http.send(changed)
-        return response.status_code, json.loads(response.content)
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    def _send(self, request: Request, operation: str, body: Item) -> tuple[int, Item]:
+        came = request.send(operation, json.dumps(body).encode())
+        return came.status, json.loads(came.data)
 
 
 def _key_of(item: Item) -> ItemKey:
@@ -512,29 +498,15 @@ def _condition(body: Item) -> Any:
     return matches
 
 
-class _Raw:
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    def stream(self, *_: Any, **__: Any) -> Any:
-        yield self.content
-
-    def read(self, *_: Any, **__: Any) -> bytes:
-        return self.content
+def reply(status: int, answer: Item) -> Reply:
+    return Reply(status, json.dumps(answer).encode())
 
 
-def _answer(request: Any, status: int, answer: Item) -> AWSResponse:
-    headers = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "FAULTS"}
-    return AWSResponse(request.url, status, headers, _Raw(json.dumps(answer).encode()))
-
-
-def errored(request: Any, code: str, message: str, status: int = 400, **more: Any) -> AWSResponse:
+def errored(code: str, message: str, status: int = 400, **more: Any) -> Reply:
     """Return an answer with an error of DynamoDB's."""
     namespace = (
         "com.amazon.coral.availability"
         if code == "ThrottlingException"
         else "com.amazonaws.dynamodb.v20120810"
     )
-    return _answer(
-        request, status, {"__type": f"{namespace}#{code}", "message": message, "Message": message} | more
-    )
+    return reply(status, {"__type": f"{namespace}#{code}", "message": message, "Message": message} | more)

@@ -47,7 +47,7 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
         assert Client().get("/brands/").status_code == 503
 
 
-def away(*_: object) -> None:
+def away(*_: object, **__: object) -> None:
     raise errors.Unavailable
 
 
@@ -131,7 +131,7 @@ def test_what_visitors_type_makes_no_series(processes, fresh_table):
     [(errors.Busy, "busy"), (errors.Misconfigured, "misconfigured"), (errors.Unavailable, "table")],
 )
 def test_a_503_is_counted_with_its_cause(processes, shown, monkeypatch, error, cause):
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error()
 
     processes.begin("web")

@@ -20,6 +20,7 @@ from tests.questions import budget
 from tests.sampling import is_due
 from tests.seeds import Ask, forget, shop, stored
 from tests.seeds.models import MODELS
+from tests.table_requests import handled
 
 QUESTIONS = [question for model in MODELS for question in model.questions]
 ENTITIES = [entity for model in MODELS for entity in model.entities]
@@ -52,12 +53,8 @@ def site(
         setattr(settings, name, value)
     buckets.forget()
     monkeypatch.setattr(announcements, "monotonic", lambda: 0.0)
-    writes = [f"before-send.dynamodb.{operation}" for operation in WRITES]
-    for event in writes:
-        table.events().register(event, forget)
-    yield
-    for event in writes:
-        table.events().unregister(event, forget)
+    with handled(lambda request: forget(), *WRITES):
+        yield
 
 
 @pytest.mark.each_run

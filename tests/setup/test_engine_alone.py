@@ -20,7 +20,6 @@ import pytest
 from dealsite import environment
 from dealsite.data import table
 from dealsite.data.table import connection as table_sockets, schema
-from dealsite.data.table.connection import Session
 from dealsite.engine import namespace, programs, server
 from dealsite.engine.programs import EngineError
 from dealsite.engine.server import Engine
@@ -96,8 +95,7 @@ def test_a_process_whose_parent_ended_a_moment_ago_ends_at_once():
 
 @needs_namespaces
 def test_a_connection_sends_what_it_is_given_at_once(own_engine):
-    pools = Session(own_engine.url, lambda: 1.0)._manager
-    connection: Any = pools.connection_from_url(table_sockets.request_url(own_engine.url))._get_conn()
+    connection: Any = table_sockets.new_pool(own_engine.url)._get_conn()
     table_sockets.until.set(time.monotonic() + 5)
     connection.connect()
     assert connection.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1

@@ -30,6 +30,7 @@ from tests.questions import budget, in_words
 from tests.sampling import is_due
 from tests.seeded import ADMIN, BACK_OFFICE, SHOPPER, VISITOR, Content, seeded_site
 from tests.slow_table import CALL, SlowTable
+from tests.table_requests import Request, handled
 
 ROLES = {SHOPPER: (), EDITOR: ("editor",), BACK_OFFICE: ("back office",), ADMIN: ("editor", "back office")}
 MOST_IN_SERIES = (
@@ -143,14 +144,11 @@ def test_a_list_of_the_cms_is_shown_by_a_table_that_takes_a_fifth_of_a_second(
     route = ROUTES[name]
     browser, address = browser_of(site, route.seen_by), route.addresses(site)[0]
 
-    def wait(**_event: Any) -> None:
+    def wait(request: Request) -> None:
         time.sleep(CALL)
 
-    table.events().register("before-send.dynamodb", wait)
-    try:
+    with handled(wait):
         assert answer_of(browser, address).status_code == 200
-    finally:
-        table.events().unregister("before-send.dynamodb", wait)
 
 
 # Who may see them

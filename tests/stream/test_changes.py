@@ -2,8 +2,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
+from dealsite.data.table.convert import Record
 from dealsite.stream.projection import FINISHED, Checkpoint
-from dealsite.stream.records import BEFORE_ALL, Shard, change_of, changes_of, in_order, padded
+from dealsite.stream.records import BEFORE_ALL, ItemChange, Shard, change_of, changes_of, in_order, padded
 from tests.builders import NOW
 
 RECORD: dict[str, Any] = {
@@ -31,8 +34,16 @@ RECORD: dict[str, Any] = {
 }
 
 
+def read(record: dict[str, Any]) -> Record:
+    return msgspec.convert(record, Record)
+
+
+def told(record: dict[str, Any]) -> ItemChange:
+    return change_of(read(record))
+
+
 def test_a_record_is_read_as_a_change():
-    change = change_of(RECORD)
+    change = told(RECORD)
     assert change.key == ("DEAL#1", "OFFER")
     assert (change.old["price"], change.new["price"]) == (Decimal("9.5"), 9)
     assert change.sequence == "0000000000004421584500000000017450439091"
@@ -43,15 +54,17 @@ def test_a_record_is_read_as_a_change():
 def test_a_new_item_has_no_old_image_and_a_deleted_one_no_new_one():
     new = {**RECORD, "dynamodb": {k: v for k, v in RECORD["dynamodb"].items() if k != "OldImage"}}
     gone = {**RECORD, "dynamodb": {k: v for k, v in RECORD["dynamodb"].items() if k != "NewImage"}}
-    assert change_of(new).old is None
-    assert change_of(gone).new is None
-    assert change_of(gone).type == "Offer"
+    assert told(new).old is None
+    assert told(gone).new is None
+    assert told(gone).type == "Offer"
 
 
 def test_a_write_that_changes_nothing_is_no_change():
     data = RECORD["dynamodb"]
     same = {**RECORD, "dynamodb": {**data, "NewImage": data["OldImage"]}}
-    assert [change.sequence for change in changes_of([same, RECORD])] == [padded(data["SequenceNumber"])]
+    assert [change.sequence for change in changes_of([read(same), read(RECORD)])] == [
+        padded(data["SequenceNumber"])
+    ]
 
 
 def test_a_migration_is_no_change():
@@ -59,7 +72,7 @@ def test_a_migration_is_no_change():
     data = RECORD["dynamodb"]
     image = {"PK": {"S": "A"}, "SK": {"S": "B"}, "type": {"S": "Job"}}
     noted = {**RECORD, "dynamodb": {**data, "OldImage": image, "NewImage": {**image, "schema": {"N": "1"}}}}
-    assert changes_of([noted]) == []
+    assert changes_of([read(noted)]) == []
 
 
 def test_sequence_numbers_sort_as_numbers_do():

@@ -14,13 +14,13 @@ from django.middleware.csrf import get_token
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data import table
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table.errors import Busy, Unavailable
 from dealsite.web import page_cache
 from tests.builders import HOUR, NOW
 from tests.people import signed_in
 from tests.seeded import SHOPPER, Content, seeded_site
+from tests.table_requests import Request, handled
 from tests.web.test_page_cache import ask
 
 WORDS = "The site cannot reach its data just now"
@@ -75,7 +75,7 @@ class Away:
     def __init__(self) -> None:
         self.is_away = False
 
-    def __call__(self, request: Any, **_: Any) -> None:
+    def __call__(self, request: Request) -> None:
         if self.is_away:
             raise OSError("The engine is away.")
 
@@ -84,9 +84,8 @@ class Away:
 def away(site: Content, clock: Clock) -> Iterator[Away]:
     """A switch that takes the table away from the seeded site."""
     switch = Away()
-    table.events().register("before-send.dynamodb", switch)
-    yield switch
-    table.events().unregister("before-send.dynamodb", switch)
+    with handled(switch):
+        yield switch
 
 
 @pytest.fixture

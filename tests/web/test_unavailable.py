@@ -18,6 +18,7 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.table import errors
 from dealsite.web import page_cache
 from tests.builders import HOUR, NOW, make_deal, make_id
+from tests.table_requests import handled
 
 PAGES = [
     "/",
@@ -38,7 +39,6 @@ def refused(settings) -> Iterator[None]:
         port = free.getsockname()[1]
     settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{port}"
     table.reset()
-    table.events()  # makes the client, which takes a moment once
     yield
     table.reset()
 
@@ -60,7 +60,6 @@ def hanging(settings) -> Iterator[None]:
     thread.start()
     settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{server.getsockname()[1]}"
     table.reset()
-    table.events()
     yield
     table.reset()
     server.shutdown(socket.SHUT_RDWR)
@@ -137,15 +136,12 @@ def test_pages_recover_when_the_engine_is_back(visitor: Client, monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: NOW)
     make_deal(title="Here again")
 
-    def nobody(request, **_):
+    def nobody(request):
         raise OSError("The engine is away.")
 
     assert visitor.get("/").status_code == 200
-    table.events().register("before-send.dynamodb", nobody)
-    try:
+    with handled(nobody):
         assert visitor.get("/").status_code == 503
-    finally:
-        table.events().unregister("before-send.dynamodb", nobody)
     page = visitor.get("/")
     assert page.status_code == 200
     assert "Here again" in page.content.decode()

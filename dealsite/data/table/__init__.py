@@ -1,6 +1,6 @@
 """One DynamoDB table: what a project calls as `table.get`, `table.query`, `table.transact`. See README.md."""
 
-from .client import ask_stream, be_patient, call, events, reset, retrying
+from .client import ask_stream, be_patient, call, reset, retrying
 from .configuration import Configuration, Index, Schema, Schemas, configure, name
 from .items import (
     Rows,
@@ -33,7 +33,6 @@ __all__ = [
     "configure",
     "current",
     "deadline",
-    "events",
     "get",
     "insert",
     "load",

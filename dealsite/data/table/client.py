@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
 
 from .configuration import configuration, name
 from .connection import NOT_SENT, STREAMS, TABLES, UNANSWERED, Connection
@@ -146,6 +145,7 @@ def _at(item: Item, path: Path) -> Any:
 
 
 READ_TIMEOUT = 1.0  # seconds for an attempt: connecting, sending, and the whole answer
+ADMIN_TIMEOUT = 20.0  # creating a table is no page
 PATIENT_READ_TIMEOUT = 5.0  # seconds; what is written in batches must end within the lease of its job
 
 PASSED_UP = {"ConditionalCheckFailedException", "TransactionCanceledException"}
@@ -170,10 +170,9 @@ def connect() -> Connection:
         with _lock:
             if (kept := _connection) is None or kept.pid != os.getpid():
                 try:
-                    kept = _connection = Connection(lambda: READ_TIMEOUT, _is_back)
-                except BotoCoreError as error:  # half a key, or a profile that is not there
-                    said = report_misconfigured(type(error).__name__, f"{error}", now=time.monotonic())
-                    raise Misconfigured(reason=said) from error
+                    kept = _connection = Connection(_is_back)
+                except Refused as refused:
+                    raise as_error(refused) from refused
     return kept
 
 
@@ -182,8 +181,7 @@ def reset() -> None:
     global _connection
     with _lock:
         if _connection is not None and _connection.pid == os.getpid():
-            _connection.gate.end()
-            _connection.http.close()
+            _connection.end()
         _connection = None
 
 
@@ -191,11 +189,6 @@ def be_patient() -> None:
     """Let this process wait longer for answers: nobody looks at a page of a command or worker."""
     global READ_TIMEOUT
     READ_TIMEOUT = PATIENT_READ_TIMEOUT
-
-
-def events() -> Any:
-    """Return the client's event emitter: `before-send.dynamodb.<Operation>` sees every request."""
-    return connect().events
 
 
 pause: Callable[[float], None] = time.sleep  # replaced in tests, so that none waits
@@ -249,31 +242,62 @@ def retrying(
     raise otherwise()
 
 
-def send(
-    operation: str, parameters: dict[str, Any], *, service: str = TABLES, may_repeat: bool = True
-) -> dict[str, Any]:
+def send(operation: str, parameters: dict[str, Any], *, may_repeat: bool = True) -> Any:
     """Send one request until it is answered; at most two attempts without an answer, nine when refused for now.
 
     The answer is whole and of the operation's form, its items are Python values. A Refused says `is_repeat` where an
     attempt before may have been carried out: it had no answer, or one that the engine failed (500). `may_repeat`: false
     for what must not be, twice. OutcomeUnknown where a write may have been carried out.
     """
-    if service == TABLES:
-        parameters["ReturnConsumedCapacity"] = "TOTAL"
+    parameters["ReturnConsumedCapacity"] = "TOTAL"
     try:
-        body = orjson.dumps(parameters)
-    except TypeError as error:
-        raise Invalid(_("This text holds characters that cannot be stored.")) from error
-    try:
-        return _answer(operation, parameters, body, service, may_repeat)
+        return _answer(operation, parameters, READ_TIMEOUT, _refusal, may_repeat=may_repeat)
     except Unavailable as error:
         note(error)
         raise
 
 
+def _refusal(refused: Refused) -> Exception:
+    return refused if refused.code in PASSED_UP and not refused.passing else as_error(refused)
+
+
+def ask_stream(operation: str, **parameters: Any) -> Any:
+    """Call an operation of the table's stream; raises Refused with DynamoDB's own code. 1 request."""
+    return _answer(operation, parameters, READ_TIMEOUT, _stream_refusal, STREAMS)
+
+
+def _stream_refusal(refused: Refused) -> Exception:
+    return as_error(refused) if refused.passing else refused
+
+
+def call(operation: str, **parameters: Any) -> dict[str, Any]:
+    """Call an operation of administration, which may take 20 s; NotFound for a missing table or resource. 1 request."""
+    answer: dict[str, Any] = _answer(operation, parameters, ADMIN_TIMEOUT, _administration_refusal)
+    return answer
+
+
+def _administration_refusal(refused: Refused) -> DataError:
+    if refused.code in MISSING:
+        return NotFound(configuration().missing)
+    if refused.code == "UnknownOperationException":
+        return UnknownOperation(reason=refused.code)
+    return as_error(refused)
+
+
 def _answer(
-    operation: str, parameters: dict[str, Any], body: bytes, service: str, may_repeat: bool
-) -> dict[str, Any]:
+    operation: str,
+    parameters: dict[str, Any],
+    seconds: float,
+    as_failure: Callable[[Refused], Exception],
+    service: str = TABLES,
+    *,
+    may_repeat: bool = True,
+) -> Any:
+    """Return what a request is answered; an attempt has so many `seconds`, a final refusal becomes `as_failure`."""
+    try:
+        body = orjson.dumps(parameters)
+    except TypeError as error:
+        raise Invalid(_("This text holds characters that cannot be stored.")) from error
     connection, is_page = connect(), seconds_left() < math.inf
     unanswered = refused_before = 0
     is_repeat = False
@@ -281,20 +305,18 @@ def _answer(
         check_deadline()
         if is_page:
             connection.gate.check()
-        has_time = (
-            seconds_left() > READ_TIMEOUT / 2
-        )  # so little is left that no answer says nothing of the table
+        # So little may be left that no answer says nothing of the table.
+        left = seconds_left()
         with timed(operation, parameters.get("IndexName")) as call:
             call.retries = unanswered + refused_before
             try:
-                answer = connection.send(operation, body, parameters, service)
+                said, call.units = connection.send(operation, body, parameters, min(seconds, left), service)
                 connection.gate.answered(now=time.monotonic())
-                call.answered(answer)
-                return answer
+                return said
             except UNANSWERED as error:
                 unanswered += 1
                 call.outcome = "unreadable" if isinstance(error, NoAnswer) else "unanswered"
-                if is_page and has_time:
+                if is_page and left > seconds / 2:
                     connection.gate.failed(error, now=time.monotonic())
                 was_sent = not isinstance(error, NOT_SENT)
                 is_repeat = is_repeat or was_sent
@@ -309,7 +331,8 @@ def _answer(
             refused_before += 1
             refused.is_repeat = is_repeat
             is_repeat = is_repeat or refused.may_be_done
-            failure = _meaning(refused, service, refused_before)
+            is_last = not refused.passing or refused_before == ATTEMPTS_WHEN_REFUSED
+            failure = as_failure(refused) if is_last else None
             if (
                 is_repeat
                 and operation in WRITES
@@ -326,15 +349,6 @@ def _answer(
         tell("retries")
 
 
-def _meaning(refused: Refused, service: str, times: int) -> Exception | None:
-    """Return the error that a refusal is; None if the request may succeed a little later and has tries left."""
-    if refused.passing and times < ATTEMPTS_WHEN_REFUSED:
-        return None
-    if not refused.passing and (refused.code in PASSED_UP or service == STREAMS):
-        return refused
-    return as_error(refused)
-
-
 def _is_back(connection: Connection) -> bool:
     """Ask the table once for a key that nothing has, and tell whether it can be used."""
     request = {
@@ -343,43 +357,12 @@ def _is_back(connection: Connection) -> bool:
         "ReturnConsumedCapacity": "TOTAL",
     }
     try:
-        connection.send("GetItem", orjson.dumps(request), request)
+        connection.send("GetItem", orjson.dumps(request), request, READ_TIMEOUT)
     except UNANSWERED:
         return False
     except Refused as refused:
         return not isinstance(as_error(refused), Misconfigured)
     return True
-
-
-def ask_stream(operation: str, **parameters: Any) -> dict[str, Any]:
-    """Call an operation of the table's stream; raises Refused with DynamoDB's own code. 1 request."""
-    return send(operation, parameters, service=STREAMS)
-
-
-def call(operation: str, **parameters: Any) -> dict[str, Any]:
-    """Call any operation through boto3, for administration; NotFound for a missing table or resource."""
-    method = getattr(connect().client, _boto3_name(operation))
-    with timed(operation, None) as noted:
-        try:
-            answer: dict[str, Any] = method(**parameters)
-        except ClientError as error:
-            details = error.response.get("Error", {})
-            refused = Refused(details.get("Code", ""), details.get("Message", ""), [])
-            noted.outcome = refused.outcome
-            if refused.code in MISSING:
-                raise NotFound(configuration().missing) from error
-            if refused.code == "UnknownOperationException":
-                raise UnknownOperation(reason=refused.code) from error
-            raise as_error(refused) from error
-        except BotoCoreError as error:
-            noted.outcome = "unanswered"
-            raise Unavailable(reason=error) from error
-    return answer
-
-
-def _boto3_name(operation: str) -> str:
-    """Return boto3's method name of an operation: DescribeTable -> describe_table."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in operation).lstrip("_")
 
 
 def as_error(refused: Refused) -> DataError:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from . import errors
 from .convert import Item
-from .writes import Check, Condition, Put, Update, Write, absent, equals, exists, missing
+from .writes import SCHEMA as SCHEMA, Check, Condition, Put, Update, Write, absent, equals, exists, missing
 
 
 def upgrade_write(item: Item) -> Update | None:
@@ -59,7 +59,6 @@ class _Watched(dict[str, Any]):
         return super().get(name, default)
 
 
-SCHEMA = "schema"  # the attribute with the version of an item's shape; an item without one has 0
 NOT_ABOVE = "NOT {p0} > {v0}"  # holds where there is none, too, and where it is no number
 
 
@@ -115,18 +114,23 @@ class Schemas(dict[str, Schema]):
         return schema_of(item) > (known.version if known else self._lowest)
 
     def with_schema(self, write: Write) -> Write:
-        """Return a write that notes the schema of what it makes.
+        """Return a write that notes the schema of what it makes, as its request does."""
+        schema = self._noted(write, self.known(_made(write)))
+        if schema is not None and isinstance(write, Put):
+            return replace(write, item={**write.item, SCHEMA: schema})
+        if schema is not None and isinstance(write, Update):
+            return replace(write, set={**write.set, SCHEMA: schema})
+        return write
+
+    @staticmethod
+    def _noted(write: Write, known: Schema | None) -> int | None:
+        """Return the schema that a write notes of what it makes.
 
         An update may meet an item of an old shape that has yet to be upgraded: it notes nothing if there is any.
         """
-        known = self.known(_made(write))
-        if known is None:
-            return write
-        if isinstance(write, Put):
-            return replace(write, item=self.item_with_schema(write.item))
-        if isinstance(write, Update) and not known.upgrades:
-            return replace(write, set={**write.set, SCHEMA: known.version})
-        return write
+        if known is None or (known.upgrades and not isinstance(write, Put)):
+            return None
+        return known.version
 
     def item_with_schema(self, item: Item) -> Item:
         """Return a whole item that notes its schema."""
@@ -134,12 +138,15 @@ class Schemas(dict[str, Schema]):
         return {**item, SCHEMA: known.version} if known else item
 
     def request(self, write: Write) -> tuple[str, dict[str, Any]]:
-        """Return a write's request, which is refused where the item is newer than this build."""
-        if not self or isinstance(write, Check) or absent() in write.when:
+        """Return a write's request, which notes the schema and is refused where the item is newer than this build."""
+        if not self or isinstance(write, Check):
             return write.request()
         known = self.known(_made(write))
+        schema = self._noted(write, known)
+        if absent() in write.when:
+            return write.request(schema=schema)
         allowed = Condition(NOT_ABOVE, (SCHEMA,), (known.version,)) if known else self._up_to_known
-        kind, request = replace(write, when=(*write.when, allowed)).request()
+        kind, request = write.request((allowed,), schema)
         return kind, request | {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
     @cached_property

@@ -1,8 +1,8 @@
-"""How a request reaches DynamoDB: connections, sockets with a deadline, one attempt of one request, and a gate.
+"""How a request reaches DynamoDB: signed, over a connection that is kept, in its time; and a gate.
 
-boto3 gives endpoint, credentials, region and the events that tests and tracing hook into. The few operations of
-every request are signed, sent and read here, without boto3's walk over each value's shape, which costs several
-times the call itself.
+boto3 gives credentials and addresses at Amazon; an engine on this machine, or at an address of its own, costs no client
+of boto3's. What goes there and back is JSON over HTTP, and is read without boto3's walk over each value's shape, which
+costs several times the call itself.
 
 The gate lets pages fail at once while the table is away, and one thread asks whether it is back. It shuts after some
 failures in a row: no answers, or answers that the table cannot be used. A single lost answer, or the moment that an
@@ -19,7 +19,8 @@ handshake of TLS too, it waits for no more than what is left until the moment th
 
 import contextlib
 import errno
-import functools
+import hashlib
+import hmac
 import logging
 import os
 import socket
@@ -29,27 +30,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import quote, unquote, urlsplit
 
-import boto3
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    HTTPClientError,
-    NoCredentialsError,
-)
-from botocore.httpsession import URLLib3Session
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, HTTPError, NewConnectionError
+from urllib3.util import Retry
 
-from . import convert, errors, meters
+from . import convert
 from .configuration import configuration
-from .errors import Unavailable
+from .errors import NotSent, Unavailable
 
 SCHEME = "unix:"
 LONGEST = 107  # bytes of a socket's path, for the kernel
@@ -108,6 +99,14 @@ def connect(endpoint_url: str, seconds: float | None) -> socket.socket:
 
 
 CONNECT_TIMEOUT = 0.5  # seconds
+# As it comes, and once: what is tried again is not urllib3's business.
+ONCE: dict[str, Any] = {
+    "retries": Retry(False),
+    "redirect": False,
+    "assert_same_host": False,
+    "decode_content": False,
+    "timeout": Timeout(CONNECT_TIMEOUT),
+}
 
 until: ContextVar[float] = ContextVar("until")  # by time.monotonic()
 
@@ -148,8 +147,10 @@ class TimedSSLSocket(ssl.SSLSocket):
         super().do_handshake(*given)
 
 
-def use_timed_sockets(pools: PoolManager, endpoint_url: str) -> None:
-    """Have a pool manager take such sockets, to the engine behind a socket where the endpoint is one."""
+def new_pool(endpoint_url: str) -> HTTPConnectionPool:
+    """Return a pool of connections to an endpoint, all of them sockets with a time."""
+    url = urlsplit(request_url(endpoint_url))
+    is_socket = path_in(endpoint_url) is not None
 
     def connected(connection: HTTPConnection, connect: Callable[[Any], socket.socket]) -> socket.socket:
         connection.timeout = min(CONNECT_TIMEOUT, left())
@@ -162,14 +163,16 @@ def use_timed_sockets(pools: PoolManager, endpoint_url: str) -> None:
         return timed
 
     def handed_out(connection: HTTPConnection) -> socket.socket:
-        made = connect(endpoint_url, connection.timeout)
+        try:
+            made = connect(endpoint_url, connection.timeout)
+        except OSError as error:
+            raise NewConnectionError(connection, f"Nothing is handed out: {error}") from error
         for option in connection.socket_options or []:
             made.setsockopt(*option)
         return made
 
     class Plain(HTTPConnection):
         def _new_conn(self) -> socket.socket:
-            is_socket = path_in(endpoint_url) is not None
             return connected(self, handed_out if is_socket else HTTPConnection._new_conn)
 
     class Secure(HTTPSConnection):
@@ -182,113 +185,143 @@ def use_timed_sockets(pools: PoolManager, endpoint_url: str) -> None:
     class SecurePool(HTTPSConnectionPool):
         ConnectionCls = Secure
 
-    pools.connection_pool_kw["ssl_context"].sslsocket_class = TimedSSLSocket
-    pools.pool_classes_by_scheme.update(
-        http=PlainPool, https=SecurePool
-    )  # botocore's managers of proxies share it
+    # Headers and body go in two packets: without this, the second waits 40 ms for an acknowledgement.
+    no_delay = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+    given: dict[str, Any] = {"maxsize": CONNECTIONS, "socket_options": no_delay}
+    if url.scheme == "http":
+        return PlainPool(url.hostname or "", url.port, **given)
+    from .amazon import certificates
+
+    context = ssl.create_default_context(cafile=certificates())
+    context.sslsocket_class = TimedSSLSocket
+    return SecurePool(url.hostname or "", url.port, ssl_context=context, **given)
 
 
-ADMIN_TIMEOUT = 20.0  # seconds; creating a table is no page
-ADMIN_ATTEMPTS = 2
+class Credentials(NamedTuple):
+    """Who asks."""
+
+    access_key: str
+    secret_key: str
+    token: str | None = None
+
+
+class Signer:
+    """Signs requests to DynamoDB in one region, by AWS Signature Version 4; a day's key is derived once."""
+
+    def __init__(self, region: str) -> None:
+        self.region = region
+        self._derived: tuple[tuple[str, str], bytes] = (("", ""), b"")  # swapped at once: threads share it
+
+    def sign(
+        self, credentials: Credentials, host: str, path: str, target: str, body: bytes, *, now: float
+    ) -> dict[str, str]:
+        """Return the headers of a request, its signature among them. `now`: seconds since 1970."""
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+        day, secret = moment[:8], credentials.secret_key
+        headers = {"content-type": CONTENT_TYPE, "host": host, "x-amz-date": moment}
+        if credentials.token:
+            headers["x-amz-security-token"] = credentials.token
+        headers["x-amz-target"] = target
+        names = ";".join(headers)
+        lines = "".join([f"{name}:{value}\n" for name, value in headers.items()])
+        asked = f"POST\n{quote(path)}\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"
+        scope = f"{day}/{self.region}/dynamodb/aws4_request"
+        text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{hashlib.sha256(asked.encode()).hexdigest()}"
+        made_of, key = self._derived
+        if made_of != (day, secret):
+            key = f"AWS4{secret}".encode()
+            for part in (day, self.region, "dynamodb", "aws4_request"):
+                key = hmac.digest(key, part.encode(), "sha256")
+            self._derived = (day, secret), key
+        signature = hmac.digest(key, text.encode(), "sha256").hex()
+        headers["authorization"] = (
+            f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, "
+            f"SignedHeaders={names}, Signature={signature}"
+        )
+        return headers
+
+
+CONTENT_TYPE = "application/x-amz-json-1.0"
 CONNECTIONS = 8  # the embedded engine slows down above ten
-
 TABLES, STREAMS = "dynamodb", "dynamodbstreams"  # the two services, by boto3's names
 TARGETS = {TABLES: "DynamoDB_20120810", STREAMS: "DynamoDBStreams_20120810"}
-NOT_SENT = (EndpointConnectionError, ConnectTimeoutError)  # nothing was connected to
-UNANSWERED = (HTTPClientError, BotoCoreError, OSError, convert.NoAnswer)
+NOT_SENT = (NotSent, NewConnectionError, ConnectTimeoutError, ClosedPoolError)  # nothing was connected to
+UNANSWERED = (HTTPError, OSError, convert.NoAnswer)
 
 
-class Session(URLLib3Session):  # type: ignore[misc]
-    """botocore's HTTP pool, with one time for connecting, sending and the whole answer: `seconds()`, or the page's."""
+class Service:
+    """Where tables, or their streams, are: the host as it is signed, and its connections."""
 
-    def __init__(self, endpoint_url: str, seconds: Callable[[], float]) -> None:
-        # Headers and body go in two packets: without this, the second waits 40 ms for an acknowledgement.
-        options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
-        timeout = (CONNECT_TIMEOUT, ADMIN_TIMEOUT)
-        super().__init__(timeout=timeout, max_pool_connections=CONNECTIONS, socket_options=options)
-        use_timed_sockets(self._manager, endpoint_url)
-        self.seconds = seconds
+    def __init__(self, endpoint_url: str) -> None:
+        self.endpoint_url = endpoint_url
+        url = urlsplit(request_url(endpoint_url))
+        self.host = url.netloc.rpartition("@")[2].lower()
+        self.path = f"{url.path.rstrip('/')}/"
+        self.pool = new_pool(endpoint_url)
 
-    def send(self, request: Any) -> Any:
-        token = until.set(time.monotonic() + min(self.seconds(), meters.seconds_left()))
-        try:
-            return super().send(request)
-        finally:
-            until.reset(token)
-
-
-class AdminSession(Session):
-    """One whose answers are checked before boto3 reads them, which takes anything for an answer."""
-
-    def send(self, request: Any) -> Any:
-        answer = super().send(request)
-        operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
-        try:
-            convert.check_answer(
-                operation, {}, convert.read_answer(answer.status_code, answer.headers, answer.content)
-            )
-        except convert.NoAnswer as error:
-            self.close()
-            raise HTTPClientError(error=error) from error
-        except errors.Refused:
-            pass  # boto3 reads it, too
-        return answer
+    def renew(self) -> None:
+        """Keep none of the connections."""
+        self.pool, old = new_pool(self.endpoint_url), self.pool
+        old.close()
 
 
 class Connection:
-    """What one process keeps: boto3's client for its configuration and events, and an HTTP pool."""
+    """What one process keeps: who asks, where the services are, and the gate. Raises Refused without credentials."""
 
-    def __init__(self, seconds: Callable[[], float], is_back: Callable[[Self], bool]) -> None:
+    def __init__(self, is_back: Callable[[Self], bool]) -> None:
         self.pid = os.getpid()
         self.gate = Gate(lambda: is_back(self))
+        self.date = ""  # of the last answer
         configured = configuration()
-        self.endpoint_url, self.region = configured.endpoint_url, configured.region
-        # An engine on this machine asks for credentials but checks none: made-up ones will do.
-        key = configured.local_key if on_this_machine(self.endpoint_url) else None
-        session = boto3.Session(key, key, region_name=self.region)
-        self.credentials = session.get_credentials()
-        url = request_url(self.endpoint_url)
-        self._new_client = functools.partial(session.client, endpoint_url=url or None)
-        config = Config(
-            retries={"total_max_attempts": ADMIN_ATTEMPTS, "mode": "standard"}, parameter_validation=False
-        )
-        self.client = self._new_client(TABLES, config=config)
-        # boto3 cannot be told otherwise where its connections come from.
-        self.client._endpoint.http_session = AdminSession(self.endpoint_url, lambda: ADMIN_TIMEOUT)
-        self.events = self.client.meta.events
-        self.url = self.client.meta.endpoint_url.rstrip("/") + "/"
-        self.http = Session(self.endpoint_url, seconds)
+        self.endpoint_url = configured.endpoint_url
+        self._signer = Signer(configured.region)
+        self._services: dict[str, Service] = {}
+        if on_this_machine(self.endpoint_url):
+            # It asks for credentials but checks none: made-up ones will do.
+            local_key = Credentials(configured.local_key, configured.local_key)
+            self._who: Callable[[], Credentials] = lambda: local_key
+            self._where: Callable[[str], str] = lambda service: self.endpoint_url
+        else:
+            from .amazon import Amazon
 
-    @functools.cached_property
-    def streams_url(self) -> str:
-        """Where the streams are: at Amazon not where the tables are."""
-        url: str = self._new_client(STREAMS).meta.endpoint_url
-        return url.rstrip("/") + "/"
+            amazon = Amazon(self.endpoint_url, configured.region)
+            self._who, self._where = amazon.credentials, amazon.url
+
+    def end(self) -> None:
+        """Keep nothing open."""
+        self.gate.end()
+        for service in self._services.values():
+            service.pool.close()
+
+    def service(self, name: str) -> Service:
+        """Return where a service is; at Amazon streams are not where the tables are."""
+        if (known := self._services.get(name)) is None:
+            known = self._services.setdefault(name, Service(self._where(name)))
+        return known
 
     def send(
-        self, operation: str, body: bytes, request: dict[str, Any], service: str = TABLES
-    ) -> convert.Answer:
-        """Sign and send a request once; return its answer, whole and checked. Raises UNANSWERED, Refused."""
-        headers = {
-            "X-Amz-Target": f"{TARGETS[service]}.{operation}",
-            "Content-Type": "application/x-amz-json-1.0",
-        }
-        url = self.url if service == TABLES else self.streams_url
-        signed = AWSRequest(method="POST", url=url, data=body, headers=headers)
-        if self.credentials is None:
-            raise errors.Refused("NoCredentials", str(NoCredentialsError()), [])
-        SigV4Auth(self.credentials.get_frozen_credentials(), "dynamodb", self.region).add_auth(signed)
-        prepared = signed.prepare()
-        came = self.events.emit_until_response(f"before-send.{service}.{operation}", request=prepared)[1]
-        if came is None:
-            came = self.http.send(prepared)
+        self, operation: str, body: bytes, request: dict[str, Any], seconds: float, service: str = TABLES
+    ) -> tuple[Any, float]:
+        """Send a request once; return what it is answered, and the capacity units. Raises UNANSWERED, Refused."""
+        came = self.exchange(operation, body, service, seconds)
         try:
-            answer = convert.read_answer(came.status_code, came.headers, came.content)
-            convert.check_answer(operation, request, answer)
+            answer = convert.read_answer(operation, request, came.status, came.headers, came.data)
         except convert.NoAnswer:
-            self.http.close()  # who knows what else comes from there
+            self.service(service).renew()  # who knows what else comes from there
             raise
+        self.date = came.headers.get("Date", "")
         return answer
+
+    def exchange(self, operation: str, body: bytes, service: str, seconds: float) -> BaseHTTPResponse:
+        """Sign a request, send it, and return all that comes back within so many seconds."""
+        to = self.service(service)
+        target = f"{TARGETS[service]}.{operation}"
+        headers = self._signer.sign(self._who(), to.host, to.path, target, body, now=time.time())
+        token = until.set(time.monotonic() + seconds)
+        try:
+            return to.pool.urlopen("POST", to.path, body, headers, **ONCE)
+        finally:
+            until.reset(token)
 
 
 FAILURES = 3  # in a row

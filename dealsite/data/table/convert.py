@@ -1,35 +1,26 @@
 """Between Python values and DynamoDB's typed JSON, and whether an answer is whole.
 
 Money is Decimal, times are ISO text, floats are refused. An answer that is not whole, unchanged and of the form of its
-operation says nothing. Above all it does not say that an item is not there.
+operation says nothing. Above all it does not say that an item is not there. The forms are declared below, and msgspec
+reads an answer by them.
 """
 
 import base64
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
-import orjson
+import msgspec
 
 from .errors import Refused
 from .ids import iso
 
 Key = tuple[str, str]  # PK and SK
 Item = dict[str, Any]
-Attribute = dict[str, Any]
+Attribute = dict[str, Any]  # as it is sent
 MOST_EXPONENT = 130  # written out, a number of any other would take any memory
-SHAPES: dict[str, Any] = {
-    "BOOL": bool,
-    "N": str,
-    "M": dict,
-    "L": list,
-    "SS": list,
-    "NULL": bool,
-    "B": str,
-    "NS": list,
-}
 
 
 def to_attribute(value: Any) -> Attribute:
@@ -60,42 +51,61 @@ def to_attribute(value: Any) -> Attribute:
     raise TypeError(f"A {type(value).__name__} cannot be stored.")
 
 
+EMPTY: frozenset[str] = frozenset()
+
+
 def to_attributes(item: Mapping[str, Any]) -> Attribute:
     """Return an item's attributes; None and empty sets are left out, since absent is what they mean."""
-    return {
-        name: to_attribute(value)
-        for name, value in item.items()
-        if value is not None and not (isinstance(value, (set, frozenset)) and not value)
-    }
+    attributes = {}
+    for name, value in item.items():
+        if type(value) is str:  # most are
+            attributes[name] = {"S": value}
+        elif value is not None and value != EMPTY:
+            attributes[name] = to_attribute(value)
+    return attributes
 
 
-def from_attribute(attribute: Attribute) -> Any:
+class Value(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """An attribute value as it comes: one of these."""
+
+    S: str | None = None
+    N: str | None = None
+    BOOL: bool | None = None
+    M: "dict[str, Value] | None" = None
+    L: "list[Value] | None" = None
+    SS: list[str] | None = None
+    NS: list[str] | None = None
+    B: bytes | None = None
+    NULL: bool | None = None
+
+
+Values = dict[str, Value]  # an item, or a map, as it comes
+
+
+def from_value(value: Value) -> Any:
     """Return the Python value of an attribute value; whole numbers are int, all others Decimal.
 
-    What is not of the form of one raises ValueError, TypeError, AttributeError or ArithmeticError.
+    What is none raises ValueError, TypeError or ArithmeticError.
     """
-    ((kind, value),) = attribute.items()
-    return value if kind == "S" and type(value) is str else _value(kind, value)
-
-
-def _value(kind: str, value: Any) -> Any:
-    if type(value) is not SHAPES.get(kind):
-        raise TypeError(f"{kind!r} with a {type(value).__name__} is no attribute value that is used here.")
-    if kind == "BOOL":
-        return value
-    if kind == "N":
-        return int(value) if value.removeprefix("-").isdigit() else _decimal(value)
-    if kind == "M":
-        return from_attributes(value)
-    if kind == "L":
-        return [from_attribute(inner) for inner in value]
-    if kind == "SS":
-        return set(value)
-    if kind == "NULL":
-        return None
-    if kind == "B":
-        return base64.b64decode(value, validate=True)
-    return {_decimal(number) for number in value}
+    if value.S is not None:
+        return value.S
+    if (number := value.N) is not None:
+        return int(number) if number.removeprefix("-").isdigit() else _decimal(number)
+    if value.BOOL is not None:
+        return value.BOOL
+    if value.M is not None:
+        return from_values(value.M)
+    if value.L is not None:
+        return [from_value(inner) for inner in value.L]
+    if value.SS is not None:
+        return set(value.SS)
+    if value.NS is not None:
+        return {_decimal(number) for number in value.NS}
+    if value.B is not None:
+        return value.B
+    if value.NULL is None:
+        raise TypeError("An attribute value without a value.")
+    return None
 
 
 def _decimal(text: str) -> Decimal:
@@ -105,15 +115,17 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def from_attributes(attributes: Mapping[str, Attribute]) -> Item:
+def from_values(values: Values) -> Item:
     """Return an item, or a map, as Python values."""
-    item: Item = {}
-    for name, attribute in attributes.items():
-        ((kind, value),) = (
-            attribute.items()
-        )  # here and not in a call: most values are texts, and there are many
-        item[name] = value if kind == "S" and type(value) is str else _value(kind, value)
-    return item
+    return {
+        name: text if (text := value.S) is not None else from_value(value)  # most are texts
+        for name, value in values.items()
+    }
+
+
+def from_attributes(attributes: Mapping[str, Attribute]) -> Item:
+    """Return an item of attributes as they were sent, or are kept in a file. Raises one of WRONG_SHAPE."""
+    return from_values(msgspec.convert(attributes, Values))
 
 
 def key_attributes(key: Key) -> dict[str, Attribute]:
@@ -121,174 +133,220 @@ def key_attributes(key: Key) -> dict[str, Attribute]:
     return {"PK": {"S": key[0]}, "SK": {"S": key[1]}}
 
 
-Answer = dict[str, Any]
-WRONG_SHAPE = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError)
+def key_of(values: Values) -> Key:
+    """Return the key of an item."""
+    return values["PK"].S or "", values["SK"].S or ""
+
+
+WRONG_SHAPE = (msgspec.MsgspecError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError)
 
 
 class NoAnswer(Exception):
     """What came is no answer of DynamoDB's; the message says why, for operators."""
 
 
-def read_answer(status: int, headers: Mapping[str, Any], content: bytes) -> Answer:
-    """Return the JSON object of a whole answer with status 200. Raises NoAnswer, Refused."""
-    _check_whole(status, headers, content)
-    if 300 <= status < 400:
-        raise Refused(f"Status{status}", f"The answer leads to {headers.get('Location', 'nowhere')}.", [])
-    try:
-        answer = orjson.loads(content)
-    except ValueError:
-        raise NoAnswer(f"{status}: no JSON, but {content[:60]!r}") from None
-    if not isinstance(answer, dict):
-        raise NoAnswer(f"{status}: JSON, but no object: {content[:60]!r}")
-    if status != 200:
-        raise _refusal(status, answer)
-    return answer
+class Answer(msgspec.Struct):
+    """What an operation answers; `result` is what of it is asked for. Raises one of WRONG_SHAPE where it is wrong."""
+
+    @property
+    def units(self) -> float:
+        """The capacity units that were used."""
+        return 0.0
+
+    def result(self, request: dict[str, Any]) -> Any:
+        return None
 
 
-def _check_whole(status: int, headers: Mapping[str, Any], content: bytes) -> None:
+def _expect_keys(items: Iterable[Values], keys: Iterable[Attribute]) -> None:
+    """Raise ValueError where an item is none of those that were asked for."""
+    asked = {(key["PK"]["S"], key["SK"]["S"]) for key in keys}
+    if not all(key_of(item) in asked for item in items):
+        raise ValueError("items that nobody asked for")
+
+
+class Used(msgspec.Struct):
+    CapacityUnits: float
+
+
+class Done(Answer):
+    """Of a write."""
+
+    ConsumedCapacity: Used
+
+    @property
+    def units(self) -> float:
+        return self.ConsumedCapacity.CapacityUnits
+
+
+class Got(Done):
+    """Of a get: the item, or None."""
+
+    Item: Values | None = None
+
+    def result(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        if self.Item is None:
+            return None
+        _expect_keys([self.Item], [request["Key"]])
+        return from_values(self.Item)
+
+
+class Page(Done):
+    """Of a scan: items, and where to go on."""
+
+    Items: list[Values]
+    Count: int
+    LastEvaluatedKey: Values | None = None
+
+    def result(self, request: dict[str, Any]) -> tuple[list[Item], Item | None]:
+        if self.Count != len(self.Items):
+            raise ValueError(f"{self.Count} items, of which {len(self.Items)} came")
+        return [from_values(item) for item in self.Items], from_values(self.LastEvaluatedKey or {}) or None
+
+
+class Queried(Page):
+    """Of a query."""
+
+    def result(self, request: dict[str, Any]) -> tuple[list[Item], Item | None]:
+        attribute = request["ExpressionAttributeNames"]["#h"]
+        partition = request["ExpressionAttributeValues"][":h"]["S"]
+        if {item[attribute].S for item in self.Items} - {partition}:
+            raise ValueError("items of another partition")
+        return Page.result(self, request)
+
+
+class ManyDone(Answer):
+    """Of a transaction."""
+
+    ConsumedCapacity: list[Used]
+
+    @property
+    def units(self) -> float:
+        return sum(used.CapacityUnits for used in self.ConsumedCapacity)
+
+
+class Unprocessed(msgspec.Struct):
+    Keys: list[Values]
+
+
+class GotMany(ManyDone):
+    """Of a batch get of one table: items, and the keys that were left."""
+
+    Responses: dict[str, list[Values]]
+    UnprocessedKeys: dict[str, Unprocessed] = {}
+
+    def result(self, request: dict[str, Any]) -> tuple[list[Item], list[Key]]:
+        ((table, asked),) = request["RequestItems"].items()
+        if self.Responses.keys() | self.UnprocessedKeys.keys() != {table}:
+            raise ValueError("other tables than the one that was asked for")
+        found = self.Responses.get(table, [])
+        left = self.UnprocessedKeys[table].Keys if self.UnprocessedKeys else []
+        _expect_keys([*found, *left], asked["Keys"])
+        return [from_values(item) for item in found], [key_of(key) for key in left]
+
+
+class StatementError(msgspec.Struct):
+    Code: str = ""
+    Message: str = ""
+
+
+class OfStatement(msgspec.Struct):
+    Error: StatementError | None = None
+
+
+class Executed(ManyDone, kw_only=True):
+    """Of a batch of statements: the error of each, or None; what refused ones cost, not every engine says."""
+
+    Responses: list[OfStatement]
+    ConsumedCapacity: list[Used] = []
+
+    def result(self, request: dict[str, Any]) -> list[StatementError | None]:
+        if len(self.Responses) != len(request["Statements"]):
+            raise ValueError("not as many responses as statements")
+        return [one.Error for one in self.Responses]
+
+
+class Change(msgspec.Struct):
+    Keys: Values
+    SequenceNumber: str
+    OldImage: Values | None = None
+    NewImage: Values | None = None
+    ApproximateCreationDateTime: float = 0.0  # seconds since 1970
+
+
+class Record(msgspec.Struct):
+    dynamodb: Change
+
+
+class Records(Answer):
+    """Of a stream, page by page: itself."""
+
+    Records: list[Record]
+    NextShardIterator: str | None = None
+
+    def result(self, request: dict[str, Any]) -> Self:
+        return self
+
+
+READERS = {
+    operation: msgspec.json.Decoder(form)
+    for operation, form in {
+        "GetItem": Got,
+        "BatchGetItem": GotMany,
+        "Query": Queried,
+        "Scan": Page,
+        "PutItem": Done,
+        "UpdateItem": Done,
+        "DeleteItem": Done,
+        "TransactWriteItems": ManyDone,
+        "BatchExecuteStatement": Executed,
+        "GetRecords": Records,
+    }.items()
+}
+# What else is answered is a dict of anything, and here not without this member.
+MEMBERS = {
+    "DescribeStream": "StreamDescription",
+    "GetShardIterator": "ShardIterator",
+    "DescribeTable": "Table",
+    "DescribeTimeToLive": "TimeToLiveDescription",
+    "CreateTable": "TableDescription",
+    "DeleteTable": "TableDescription",
+    "UpdateTimeToLive": "TimeToLiveSpecification",
+}
+
+
+def read_answer(
+    operation: str, request: dict[str, Any], status: int, headers: Mapping[str, Any], content: bytes
+) -> tuple[Any, float]:
+    """Return what a whole answer says, and the capacity units that it names. Raises NoAnswer, Refused.
+
+    What it says is the `result` of the operation's form above, and of others a dict.
+    """
     length, checksum = headers.get("Content-Length"), headers.get("x-amz-crc32")
     if length is not None and length != str(len(content)):
         raise NoAnswer(f"{status}: {len(content)} bytes instead of {length}")
     if checksum is not None and checksum != str(zlib.crc32(content)):
         raise NoAnswer(f"{status}: its checksum says that it was changed on its way")
+    if 300 <= status < 400:
+        raise Refused(f"Status{status}", f"The answer leads to {headers.get('Location', 'nowhere')}.", [])
+    try:
+        if status != 200:
+            raise _refusal(status, msgspec.json.decode(content, type=dict[str, Any]))
+        if (reader := READERS.get(operation)) is None:
+            said = msgspec.json.decode(content, type=dict[str, Any])
+            if operation in MEMBERS and not said.get(MEMBERS[operation]):
+                raise ValueError(f"no {MEMBERS[operation]}")
+            return said, 0.0
+        answer = reader.decode(content)
+        return answer.result(request), answer.units
+    except WRONG_SHAPE as error:
+        raise NoAnswer(f"{operation}, {status}: {error or type(error).__name__}: {content[:60]!r}") from error
 
 
-def _refusal(status: int, answer: Answer) -> Refused:
+def _refusal(status: int, answer: dict[str, Any]) -> Refused:
     kind, reasons = answer.get("__type"), answer.get("CancellationReasons") or [{"Item": answer.get("Item")}]
     code = kind.rpartition("#")[2] if isinstance(kind, str) else ""
     if not code or not isinstance(reasons, list) or not all(isinstance(one, dict) for one in reasons):
-        raise NoAnswer(f"{status}: an error that names no type")
-    try:
-        for reason in reasons:
-            reason["Item"] = from_attributes(reason.get("Item") or {})
-    except WRONG_SHAPE as error:
-        raise NoAnswer(f"{status}: an error with an item that is none") from error
+        raise ValueError("an error that names no type")
+    for reason in reasons:
+        reason["Item"] = from_attributes(reason.get("Item") or {})
     return Refused(code, str(answer.get("message") or answer.get("Message") or ""), reasons, status)
-
-
-def check_answer(operation: str, request: dict[str, Any], answer: Answer) -> None:
-    """Raise NoAnswer unless an answer has the form of its operation's; its items become Python values."""
-    try:
-        _CHECKS.get(operation, _nothing)(request, answer)
-    except WRONG_SHAPE as error:
-        raise NoAnswer(f"{operation}: not of the form of its answers ({error!r})") from error
-
-
-def _expect(is_so: bool, what: str) -> None:
-    if not is_so:
-        raise ValueError(what)
-
-
-def _capacity(consumed: Any) -> None:
-    """Every request asks what it costs, and each answer says so."""
-    _expect(type(consumed["CapacityUnits"]) in (int, float), "CapacityUnits")
-
-
-def _capacities(consumed: Any) -> None:
-    _expect(type(consumed) is list, "ConsumedCapacity")
-    for one in consumed:
-        _capacity(one)
-
-
-def _one(request: dict[str, Any], answer: Answer) -> None:
-    _capacity(answer["ConsumedCapacity"])
-
-
-def _got(request: dict[str, Any], answer: Answer) -> None:
-    _capacity(answer["ConsumedCapacity"])
-    if "Item" in answer:
-        _expect(_key(answer["Item"]) == _key(request["Key"]), "an item that nobody asked for")
-        answer["Item"] = from_attributes(answer["Item"])
-
-
-def _got_batch(request: dict[str, Any], answer: Answer) -> None:
-    _capacities(answer["ConsumedCapacity"])
-    found, left = answer["Responses"], answer.setdefault("UnprocessedKeys", {})
-    asked = request["RequestItems"]
-    _expect(found.keys() | left.keys() == asked.keys(), "other tables than those that were asked for")
-    for table_name, of_table in asked.items():
-        keys = {_key(key) for key in of_table["Keys"]}
-        unprocessed = left.get(table_name, {"Keys": []})["Keys"]
-        _expect(all(_key(key) in keys for key in unprocessed), "keys that nobody asked for")
-        items = found.get(table_name, ())
-        _expect(all(_key(item) in keys for item in items), "items that nobody asked for")
-        found[table_name] = [from_attributes(item) for item in items]
-
-
-def _key(attributes: dict[str, Any]) -> tuple[str, str]:
-    return attributes["PK"]["S"], attributes["SK"]["S"]
-
-
-def _page(request: dict[str, Any], answer: Answer) -> None:
-    _capacity(answer["ConsumedCapacity"])
-    items = answer["Items"]
-    _expect(type(items) is list and answer["Count"] == len(items), "Count")
-    answer["Items"] = [from_attributes(item) for item in items]
-    if "LastEvaluatedKey" in answer:
-        answer["LastEvaluatedKey"] = from_attributes(answer["LastEvaluatedKey"])
-
-
-def _queried(request: dict[str, Any], answer: Answer) -> None:
-    _page(request, answer)
-    attribute = request["ExpressionAttributeNames"]["#h"]
-    partition = request["ExpressionAttributeValues"][":h"]["S"]
-    _expect(all(item[attribute] == partition for item in answer["Items"]), "items of another partition")
-
-
-def _written(request: dict[str, Any], answer: Answer) -> None:
-    _capacities(answer["ConsumedCapacity"])
-
-
-def _executed(request: dict[str, Any], answer: Answer) -> None:
-    _capacities(
-        answer.get("ConsumedCapacity", [])
-    )  # statements that were refused cost nothing on some engines
-    responses = answer["Responses"]
-    _expect(len(responses) == len(request["Statements"]), "as many responses as statements")
-    for one in responses:
-        _expect(type(one.get("Error", {}).get("Code", "")) is str, "Code")
-
-
-def _shards(request: dict[str, Any], answer: Answer) -> None:
-    for shard in answer["StreamDescription"]["Shards"]:
-        _expect(type(shard["ShardId"]) is str, "ShardId")
-
-
-def _iterator(request: dict[str, Any], answer: Answer) -> None:
-    _expect(type(answer["ShardIterator"]) is str, "ShardIterator")
-
-
-def _records(request: dict[str, Any], answer: Answer) -> None:
-    _expect(type(answer["Records"]) is list, "Records")
-    _expect(type(answer.get("NextShardIterator")) in (str, type(None)), "NextShardIterator")
-    for record in answer["Records"]:
-        _expect(type(record["dynamodb"]["SequenceNumber"]) is str, "SequenceNumber")
-
-
-def _member(name: str) -> Callable[[dict[str, Any], Answer], None]:
-    return lambda request, answer: _expect(type(answer[name]) is dict and bool(answer[name]), name)
-
-
-def _nothing(request: dict[str, Any], answer: Answer) -> None:
-    pass
-
-
-_CHECKS: dict[str, Callable[[dict[str, Any], Answer], None]] = {
-    "GetItem": _got,
-    "BatchGetItem": _got_batch,
-    "Query": _queried,
-    "Scan": _page,
-    "PutItem": _one,
-    "UpdateItem": _one,
-    "DeleteItem": _one,
-    "TransactWriteItems": _written,
-    "BatchExecuteStatement": _executed,
-    "DescribeStream": _shards,
-    "GetShardIterator": _iterator,
-    "GetRecords": _records,
-    "DescribeTable": _member("Table"),
-    "DescribeTimeToLive": _member("TimeToLiveDescription"),
-    "CreateTable": _member("TableDescription"),
-    "DeleteTable": _member("TableDescription"),
-    "UpdateTimeToLive": _member("TimeToLiveSpecification"),
-}

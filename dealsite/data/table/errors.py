@@ -208,6 +208,10 @@ OUR_MISTAKES = {
 }
 
 
+class NotSent(OSError):
+    """A request did not leave."""
+
+
 class Refused(Exception):
     """DynamoDB answered with an error."""
 

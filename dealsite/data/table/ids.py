@@ -7,11 +7,10 @@ import unicodedata
 import zlib
 from datetime import UTC, date, datetime, timedelta
 
-from ulid import ULID
-
 ULID_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
-# A ULID's first ten characters are its milliseconds, in an alphabet without I, L, O and U; Python counts up to V.
+# A ULID is a number: 48 bits of milliseconds and 80 of chance. Python counts up to V, and leaves no letter out.
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 AS_BASE_32 = str.maketrans("JKMNPQRSTVWXYZ", "IJKLMNOPQRSTUV")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 80
@@ -22,7 +21,7 @@ def new_ulid(now: datetime, randomness: int | None = None) -> str:
     """Return a ULID of 26 characters for a moment; `randomness` (80 bits) makes it repeatable."""
     if randomness is None:
         randomness = secrets.randbits(RANDOM_BITS)
-    return _ulid(_milliseconds(now), randomness)
+    return ulid_of((_milliseconds(now) << RANDOM_BITS) | randomness)
 
 
 def time_of(ulid: str) -> datetime:
@@ -50,30 +49,36 @@ def new_id(text: str, now: datetime) -> str:
 
 def last_ulid_until(moment: datetime) -> str:
     """Return the greatest ULID of a moment: nothing published by then sorts after it."""
-    return _ulid(_milliseconds(moment), (1 << RANDOM_BITS) - 1)
+    return first_ulid_of(moment)[:10] + "Z" * 16
 
 
 def first_ulid_of(moment: datetime) -> str:
     """Return the smallest ULID of a moment."""
-    return _ulid(_milliseconds(moment), 0)
+    return ulid_of(_milliseconds(moment) << RANDOM_BITS)
 
 
 def next_ulid(ulid: str) -> str:
     """Return the ULID right after one; that of the last is itself."""
-    return min(str(ULID.from_int(int(ULID.from_str(ulid)) + 1)), LAST_ULID)
+    return min(ulid_of(number_of(ulid) + 1), LAST_ULID)
 
 
 def previous_ulid(ulid: str) -> str:
     """Return the ULID right before one; that of the first is itself."""
-    return str(ULID.from_int(max(int(ULID.from_str(ulid)) - 1, 0)))
+    return ulid_of(max(number_of(ulid) - 1, 0))
 
 
 def _milliseconds(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
-def _ulid(milliseconds: int, randomness: int) -> str:
-    return str(ULID.from_int((milliseconds << RANDOM_BITS) | randomness))
+def number_of(ulid: str) -> int:
+    """Return the number of 128 bits that a ULID is."""
+    return int(ulid.translate(AS_BASE_32), 32)
+
+
+def ulid_of(number: int) -> str:
+    """Return the ULID of a number of 128 bits."""
+    return "".join([ALPHABET[number >> shift & 31] for shift in range(125, -1, -5)])
 
 
 # A ULID could name moments up to the year 10,889, of which no date can be made. The calendar's own last year

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 from . import client
 from .client import as_error
 from .configuration import KEYS, configuration, name
-from .convert import Item, Key, key_attributes, to_attribute, to_attributes
+from .convert import Item, Key, StatementError, key_attributes, to_attribute, to_attributes
 from .errors import TRY_AGAIN, DataError, NewerItem, OutcomeUnknown, Refused
 from .writes import Write, merge
 
@@ -39,7 +39,7 @@ def get(key: Key, *, consistent: bool = True, as_stored: bool = False) -> Item |
     """Return an item, or None. 1 request. `as_stored`: in the shape in which it was written, here as elsewhere."""
     configured = configuration()
     request = {"TableName": configured.table_name, "Key": key_attributes(key), "ConsistentRead": consistent}
-    item = client.send("GetItem", request).get("Item")
+    item: Item | None = client.send("GetItem", request)
     return item if item is None or as_stored else configured.schemas.current(item)
 
 
@@ -51,11 +51,9 @@ def batch_get(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item
 
     def ask(left: list[dict[str, Any]]) -> list[dict[str, Any]]:
         request = {"RequestItems": {of_table: {"Keys": left, "ConsistentRead": consistent}}}
-        answer = client.send("BatchGetItem", request)
-        items = _current(answer["Responses"].get(of_table, []))
-        found.update({(item["PK"], item["SK"]): item for item in items})
-        unprocessed: list[dict[str, Any]] = answer["UnprocessedKeys"].get(of_table, {}).get("Keys", [])
-        return unprocessed
+        items, unprocessed = client.send("BatchGetItem", request)
+        found.update({(item["PK"], item["SK"]): item for item in _current(items)})
+        return [key_attributes(key) for key in unprocessed]
 
     for first in range(0, len(wanted), BATCH_GET_KEYS):
         client.in_parts(wanted[first : first + BATCH_GET_KEYS], ask)
@@ -180,9 +178,8 @@ def _pages(
         asked = request | {"Limit": limit - len(items)}
         if start:
             asked["ExclusiveStartKey"] = {part: to_attribute(value) for part, value in start.items()}
-        answer = client.send(operation, asked)
-        items += answer["Items"]
-        start = answer.get("LastEvaluatedKey") or None
+        more, start = client.send(operation, asked)
+        items += more
         if start is None or len(items) >= limit:
             return Rows(items if as_stored else _current(items), start)
 
@@ -194,7 +191,6 @@ def write(action: Write) -> None:
     errors.OutcomeUnknown. 1 batch get more where the repeat's condition fails.
     """
     configured = configuration()
-    action = configured.schemas.with_schema(action)
     kind, request = configured.schemas.request(action)
     request["TableName"] = configured.table_name
     may_repeat = client.is_guarded(action) or not client.repeat_counts(action)
@@ -216,7 +212,7 @@ def transact(writes: Sequence[Write]) -> None:
     it was the first that was carried out. 1 batch get more then.
     """
     configured = configuration()
-    actions = [configured.schemas.with_schema(action) for action in merge(writes)]
+    actions = merge(writes)
     requests = []
     for action in actions:
         kind, request = configured.schemas.request(action)
@@ -246,7 +242,8 @@ def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
     """
     if not refused.is_repeat:
         return False
-    were_done = client.were_writes_done(actions, batch_get([action.key for action in actions]))
+    noted = [configuration().schemas.with_schema(action) for action in actions]
+    were_done = client.were_writes_done(noted, batch_get([action.key for action in actions]))
     if were_done is None:
         raise OutcomeUnknown(reason="answer lost: nothing tells if this was carried out") from refused
     return were_done
@@ -265,21 +262,26 @@ def insert(items: Sequence[Item], *, as_stored: bool = False) -> int:
 
     def ask(left: list[dict[str, Any]]) -> list[dict[str, Any]]:
         nonlocal new
-        answer = client.send("BatchExecuteStatement", {"Statements": left})
+        refusals: list[StatementError | None] = client.send("BatchExecuteStatement", {"Statements": left})
         again = []
-        for statement, response in zip(left, answer["Responses"], strict=True):
-            error = response.get("Error")
+        for statement, error in zip(left, refusals, strict=True):
             if error is None:
                 new += 1
-            elif error.get("Code") in TRY_AGAIN:
+            elif error.Code in TRY_AGAIN:
                 again.append(statement)
-            elif error.get("Code") != "DuplicateItem":
-                raise as_error(Refused(error.get("Code", ""), error.get("Message", ""), []))
+            elif error.Code != "DuplicateItem":
+                raise as_error(Refused(error.Code, error.Message, []))
         return again
 
+    configured = configuration()
     for first in range(0, len(items), BATCH_STATEMENTS):
         some = items[first : first + BATCH_STATEMENTS]
-        client.in_parts([_insert_statement(item, as_stored) for item in some], ask)
+        stored = some if as_stored else map(configured.schemas.item_with_schema, some)
+        statements = []
+        for attributes in map(to_attributes, stored):
+            text = _insert_text(configured.table_name, tuple(attributes))
+            statements.append({"Statement": text, "Parameters": list(attributes.values())})
+        client.in_parts(statements, ask)
     return new
 
 
@@ -300,13 +302,6 @@ def load(items: Sequence[Item]) -> None:
             )
         except Refused as refused:
             raise as_error(refused) from refused
-
-
-def _insert_statement(item: Item, as_stored: bool) -> dict[str, Any]:
-    configured = configuration()
-    attributes = to_attributes(item if as_stored else configured.schemas.item_with_schema(item))
-    text = _insert_text(configured.table_name, tuple(attributes))
-    return {"Statement": text, "Parameters": list(attributes.values())}
 
 
 @functools.lru_cache(maxsize=64)

@@ -81,13 +81,6 @@ class Call:
     def units_kind(self) -> str:
         return "read" if self.operation in READS else "write"
 
-    def answered(self, answer: dict[str, Any]) -> None:
-        """Take the capacity units that an answer names."""
-        consumed = answer.get("ConsumedCapacity") or ()
-        self.units = sum(
-            c.get("CapacityUnits", 0.0) for c in ([consumed] if isinstance(consumed, dict) else consumed)
-        )
-
 
 Called = Callable[[Call], None]
 Happened = Callable[[str, float], None]

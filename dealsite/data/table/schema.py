@@ -178,8 +178,8 @@ def recovery(name: str) -> bool | None:
 
 def server_time() -> datetime | None:
     """Return what time it is where the table is, to the second; None if it does not say. 1 request."""
-    answer = client.call("DescribeTable", TableName=configuration().table_name)
-    said = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+    client.call("DescribeTable", TableName=configuration().table_name)
+    said = client.connect().date
     return parsedate_to_datetime(said) if said else None
 
 

@@ -14,6 +14,7 @@ from .errors import Conflict, DataError, TooLarge
 
 Path = str | tuple[str | int, ...]
 MAX_ACTIONS = 100
+SCHEMA = "schema"  # the attribute with the version of an item's shape; an item without one has 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,13 @@ class Write:
     otherwise: DataError | None = None
     once: bool = False
 
-    def request(self) -> tuple[str, dict[str, Any]]:
-        """Return the kind of action and its request, without the table's name."""
+    def request(
+        self, also: tuple[Condition, ...] = (), schema: int | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the kind of action and its request, without the table's name.
+
+        `also` are further conditions, `schema` is what an item notes that is made so.
+        """
         raise NotImplementedError
 
     def error(self) -> DataError:
@@ -116,10 +122,16 @@ class Put(Write):
 
     item: Item
 
-    def request(self) -> tuple[str, dict[str, Any]]:
+    def request(
+        self, also: tuple[Condition, ...] = (), schema: int | None = None
+    ) -> tuple[str, dict[str, Any]]:
         expressions = _Expressions()
-        item = to_attributes(self.item | {"PK": self.key[0], "SK": self.key[1]})
-        return "Put", {"Item": item} | expressions.condition(self.when)
+        item = to_attributes(self.item) | key_attributes(self.key) | _noted(schema)
+        return "Put", {"Item": item} | expressions.condition((*self.when, *also))
+
+
+def _noted(schema: int | None) -> dict[str, Any]:
+    return {} if schema is None else {SCHEMA: to_attribute(schema)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,11 +143,13 @@ class Update(Write):
     discard: Mapping[Any, Any] = field(default_factory=dict)
     remove: Sequence[Path] = ()
 
-    def request(self) -> tuple[str, dict[str, Any]]:
+    def request(
+        self, also: tuple[Condition, ...] = (), schema: int | None = None
+    ) -> tuple[str, dict[str, Any]]:
         expressions = _Expressions()
         clauses = []
         for verb, sign, changes in (
-            ("SET", " = ", self.set),
+            ("SET", " = ", self.set if schema is None else {**self.set, SCHEMA: schema}),
             ("ADD", " ", self.add),
             ("DELETE", " ", self.discard),
         ):
@@ -145,23 +159,29 @@ class Update(Write):
         if self.remove:
             clauses.append("REMOVE " + ", ".join(expressions.path(p) for p in self.remove))
         request = {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
-        return "Update", request | expressions.condition(self.when)
+        return "Update", request | expressions.condition((*self.when, *also))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Write):
     """Remove an item."""
 
-    def request(self) -> tuple[str, dict[str, Any]]:
-        return "Delete", {"Key": key_attributes(self.key)} | _Expressions().condition(self.when)
+    def request(
+        self, also: tuple[Condition, ...] = (), schema: int | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        return "Delete", {"Key": key_attributes(self.key)} | _Expressions().condition((*self.when, *also))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Write):
     """Change nothing, but stop the transaction unless the conditions hold."""
 
-    def request(self) -> tuple[str, dict[str, Any]]:
-        return "ConditionCheck", {"Key": key_attributes(self.key)} | _Expressions().condition(self.when)
+    def request(
+        self, also: tuple[Condition, ...] = (), schema: int | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        return "ConditionCheck", {"Key": key_attributes(self.key)} | _Expressions().condition(
+            (*self.when, *also)
+        )
 
 
 class _Expressions:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from dealsite.data import table
 from dealsite.data.catalogue import deals, drafts, publishing
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk
@@ -18,6 +17,7 @@ from dealsite.data.entities.work import CHUNK
 from dealsite.data.jobs import jobs
 from dealsite.worker import bulk as running, loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
+from tests.table_requests import Request, handled
 
 pytestmark = [
     pytest.mark.engines("native"),
@@ -47,16 +47,13 @@ def work(now: Any) -> Counter[str]:
     """Run jobs until none is left; return the requests sent, by operation."""
     sent: Counter[str] = Counter()
 
-    def note(event_name: str, **_: Any) -> None:
-        sent[event_name.rpartition(".")[2]] += 1
+    def note(request: Request) -> None:
+        sent[request.operation] += 1
 
-    table.events().register("before-send.dynamodb", note)
-    try:
+    with handled(note):
         turn = 0
         while loop.run_next(now=now + turn * MINUTE):
             turn += 1
-    finally:
-        table.events().unregister("before-send.dynamodb", note)
     return sent
 
 

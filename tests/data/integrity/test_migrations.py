@@ -20,6 +20,7 @@ from dealsite.data.table.errors import VersionConflict
 from dealsite.data.table.writes import Put, Update
 from tests.builders import EDITOR, make_brand, make_deal
 from tests.people import NOW
+from tests.table_requests import Request, handled
 
 ALL = range(7)
 
@@ -155,18 +156,14 @@ def test_a_migration_that_is_killed_goes_on_where_it_was(monkeypatch, new_build,
     new_build()
     sent = 0
 
-    def kill(**_: Any) -> None:
+    def kill(request: Request) -> None:
         nonlocal sent
         sent += 1
         if sent == number:
             raise Killed
 
-    table.events().register("before-send.dynamodb.*", kill)
-    try:
-        with pytest.raises(Killed):
-            migrate()
-    finally:
-        table.events().unregister("before-send.dynamodb.*", kill)
+    with handled(kill), pytest.raises(Killed):
+        migrate()
     done = migrate()
     assert done.is_done
     assert {item["schema"] for item in stored()} == {2}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import pytest
-from botocore.exceptions import BotoCoreError
 
 from dealsite.data import table
 from dealsite.data.table import client, errors, meters
@@ -21,6 +20,7 @@ from dealsite.data.table.writes import (
     exists,
     missing,
 )
+from tests.table_requests import Lost, Request, handled
 
 pytestmark = [pytest.mark.engines_differ, pytest.mark.usefixtures("fresh_table")]
 A = ("A", "A")
@@ -210,20 +210,13 @@ def test_a_meter_counts_calls_units_and_indexes():
 def test_the_meter_agrees_with_what_leaves_the_client():
     sent = []
 
-    def note(event_name, **_):
-        sent.append(event_name.rpartition(".")[2])
-
-    table.events().register("before-send.dynamodb", note)
-    try:
-        with table.metered() as meter:
-            put_row(1)
-            table.get(A)
-            table.batch_get([A])
-            table.query("list", index="GSI1")
-            table.transact([Put(key=A, item={})])
-            table.call("DescribeTable", TableName=table.name())
-    finally:
-        table.events().unregister("before-send.dynamodb", note)
+    with handled(lambda request: sent.append(request.operation)), table.metered() as meter:
+        put_row(1)
+        table.get(A)
+        table.batch_get([A])
+        table.query("list", index="GSI1")
+        table.transact([Put(key=A, item={})])
+        table.call("DescribeTable", TableName=table.name())
     assert [operation for operation, _ in meter.log] == sent
     assert len(sent) == 6
 
@@ -267,9 +260,11 @@ def test_a_call_that_failed_is_not_counted_as_answered(monkeypatch):
     monkeypatch.setattr(meters, "_called", frozenset([seen.append]))
     with pytest.raises(errors.NotFound):
         table.call("DescribeTable", TableName="not-there")
-    monkeypatch.setattr(
-        client.connect().client, "describe_table", lambda **_: (_ for _ in ()).throw(BotoCoreError())
-    )
-    with pytest.raises(errors.Unavailable):
+    monkeypatch.setattr(client, "pause", lambda seconds: None)
+    with handled(lose), pytest.raises(errors.Unavailable):
         table.call("DescribeTable", TableName="not-there")
-    assert [one.outcome for one in seen] == ["refused", "unanswered"]
+    assert [one.outcome for one in seen] == ["refused", "unanswered", "unanswered"]
+
+
+def lose(request: Request) -> None:
+    raise Lost()

@@ -20,6 +20,14 @@ def test_a_ulid_tells_its_moment():
     assert ids.is_ulid(ulid)
 
 
+def test_a_ulid_is_that_of_the_specification():
+    """https://github.com/ulid/spec: `ulid(1469918176385)`."""
+    moment = ids.EPOCH + timedelta(milliseconds=1469918176385)
+    assert ids.new_ulid(moment)[:10] == "01ARYZ6S41"
+    assert ids.ulid_of(2**128 - 1) == "7" + "Z" * 25
+    assert ids.number_of("01ARYZ6S41TSV4RRFFQ69G5FAV") >> 80 == 1469918176385
+
+
 @given(moments, moments, st.integers(0, 2**80 - 1), st.integers(0, 2**80 - 1))
 def test_ulids_sort_as_their_moments_do(one, other, random, other_random):
     first, second = ids.new_ulid(one, random), ids.new_ulid(other, other_random)

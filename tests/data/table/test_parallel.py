@@ -90,11 +90,9 @@ class SlowMeter(table.Meter):
 
 
 def test_the_callers_meter_counts_the_calls_of_all():
-    answer = {"ConsumedCapacity": {"CapacityUnits": 0.5}}
-
     def call(operation: str) -> None:
         with meters.timed(operation, None) as call:
-            call.answered(answer)
+            call.units = 0.5
 
     meter = SlowMeter()
     with meters._within(meters._meters, (meter,)):

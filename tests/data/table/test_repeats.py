@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSRequest
-from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
 from dealsite.data import table
 from dealsite.data.table import client, errors
@@ -31,6 +29,7 @@ from dealsite.data.table.writes import (
     missing,
 )
 from tests.faults.unkind import errored
+from tests.table_requests import Lost, Request, handled
 
 A, B = ("A", "A"), ("B", "B")
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement")
@@ -48,40 +47,30 @@ class Forgetful:
         self.requests = 0
         self.lock = threading.Lock()
 
-    def __call__(self, request: Any, **_: Any) -> Any:
+    def __call__(self, request: Request) -> Any:
         with self.lock:
             self.requests += 1
             lost = self.loses(self.requests)
         if lost == "request":
-            raise ConnectionClosedError(endpoint_url=request.url)
+            raise Lost()
         if lost == "nobody":
-            raise EndpointConnectionError(endpoint_url=request.url)
+            raise errors.NotSent()
         body = json.loads(request.body)
         body.pop("ClientRequestToken", None)
-        headers = {
-            "X-Amz-Target": request.headers["X-Amz-Target"],
-            "Authorization": request.headers["Authorization"],
-        }
-        headers |= {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Date": request.headers["X-Amz-Date"]}
-        answer = client.connect().http.send(
-            AWSRequest("POST", request.url, headers, json.dumps(body)).prepare()
-        )
+        answer = request.send(body=json.dumps(body).encode())
         if lost == "failed":
-            return errored(request, "InternalServerError", "Nobody knows.", 500)
+            return errored("InternalServerError", "Nobody knows.", 500)
         if lost == "answer":
-            raise ConnectionClosedError(endpoint_url=request.url)
+            raise Lost()
         return answer
 
 
 @pytest.fixture
 def engine_of(fresh_table: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forgetful]:
     monkeypatch.setattr(client, "pause", lambda seconds: None)
-    forgetful, events = Forgetful(), table.events()
-    for operation in WRITES:
-        events.register(f"before-send.dynamodb.{operation}", forgetful)
-    yield forgetful
-    for operation in WRITES:
-        events.unregister(f"before-send.dynamodb.{operation}", forgetful)
+    forgetful = Forgetful()
+    with handled(forgetful, *WRITES):
+        yield forgetful
 
 
 def lose(forgetful: Forgetful, what: str) -> None:
