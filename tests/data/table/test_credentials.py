@@ -1,9 +1,15 @@
 """Credentials that cannot be read are an error of ours, not of a library's."""
 
+from typing import Any
+
+import boto3
 import pytest
+from botocore.exceptions import CredentialRetrievalError
 
 from dealsite.data import table
-from dealsite.data.table import errors
+from dealsite.data.table import client, errors
+from dealsite.data.table.amazon import Amazon
+from dealsite.data.table.writes import Put
 
 
 @pytest.mark.parametrize(
@@ -28,3 +34,29 @@ def test_credentials_that_cannot_be_read_are_an_error_of_ours(monkeypatch, setti
         ask()
     assert code in f"{refused.value.reason}"
     table.reset()
+
+
+class Expired:
+    def get_frozen_credentials(self) -> Any:
+        raise CredentialRetrievalError(provider="a role", error_msg="not now")
+
+
+def test_credentials_that_cannot_be_renewed_keep_a_request_from_leaving(monkeypatch, settings):
+    table.reset()
+    settings.DYNAMODB_ENDPOINT_URL = ""
+    monkeypatch.setattr(boto3.Session, "get_credentials", lambda session: Expired())
+    monkeypatch.setattr(client, "pause", lambda seconds: None)
+    with pytest.raises(errors.Unavailable) as refused:
+        table.write(Put(key=("A", "A"), item={}))
+    assert type(refused.value) is errors.Unavailable  # and nobody wonders whether it was done
+    assert "not now" in f"{refused.value.reason}"
+    table.reset()
+
+
+def test_services_are_where_boto3_says(monkeypatch):
+    amazon = Amazon("", "eu-central-1")
+    assert amazon.url("dynamodb") == "https://dynamodb.eu-central-1.amazonaws.com"
+    assert amazon.url("dynamodbstreams") == "https://streams.dynamodb.eu-central-1.amazonaws.com"
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "https://elsewhere.example")
+    assert Amazon("", "eu-central-1").url("dynamodb") == "https://elsewhere.example"
+    assert Amazon("https://given.example", "eu-central-1").url("dynamodb") == "https://given.example"
