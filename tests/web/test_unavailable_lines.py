@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import boto3
 import pytest
 from django.http import HttpResponse
 from django.test import Client
 
 from dealsite.data import table
-from dealsite.data.table import client, client as table_client, errors
+from dealsite.data.table import client, client as table_client, connection, errors
 from dealsite.middleware import MeterMiddleware
 from dealsite.web import page_cache
 from tests.data.conftest import wire as wire
@@ -32,7 +33,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 SAID = {
     "disk full": (FULL, "InternalServerError: database or disk is full"),
-    "another program": (raw(HTML), "no JSON, but b'<html>"),
+    "another program": (raw(HTML), "JSON is malformed: invalid character (byte 0): b'<html>"),
     "the end": (b"", "closed"),
 }
 
@@ -102,7 +103,9 @@ def test_a_redirect_is_followed_by_nobody(wire: Wire, status: str):
 
 
 def test_no_credentials_are_a_503_too(wire: Wire, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(table_client.connect(), "credentials", None)
+    monkeypatch.setattr(connection, "on_this_machine", lambda endpoint_url: False)
+    monkeypatch.setattr(boto3.Session, "get_credentials", lambda session: None)
+    table.reset()
     with pytest.raises(errors.Misconfigured) as error:
         table.get(("A", "A"))
     assert "NoCredentials" in error.value.reason
@@ -176,4 +179,4 @@ def test_a_view_that_answers_503_by_itself_says_the_same(
     assert answer["Retry-After"] == "5"
     assert answer._has_been_logged  # type: ignore[attr-defined] # so that Django has no line of its own
     (line,) = lines(caplog)
-    assert "no JSON" in line
+    assert "JSON is malformed" in line

@@ -153,8 +153,7 @@ class Answer(msgspec.Struct):
         """The capacity units that were used."""
         return 0.0
 
-    def result(self, request: dict[str, Any]) -> Any:
-        return None
+    def result(self, request: dict[str, Any]) -> Any: ...
 
 
 def _expect_keys(items: Iterable[Values], keys: Iterable[Attribute]) -> None:
@@ -181,10 +180,10 @@ class Done(Answer):
 class Got(Done):
     """Of a get: the item, or None."""
 
-    Item: Values | None = None
+    Item: Values | msgspec.UnsetType = msgspec.UNSET  # null would say nothing
 
     def result(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        if self.Item is None:
+        if self.Item is msgspec.UNSET:
             return None
         _expect_keys([self.Item], [request["Key"]])
         return from_values(self.Item)
@@ -195,12 +194,13 @@ class Page(Done):
 
     Items: list[Values]
     Count: int
-    LastEvaluatedKey: Values | None = None
+    LastEvaluatedKey: Values | msgspec.UnsetType = msgspec.UNSET
 
     def result(self, request: dict[str, Any]) -> tuple[list[Item], Item | None]:
         if self.Count != len(self.Items):
             raise ValueError(f"{self.Count} items, of which {len(self.Items)} came")
-        return [from_values(item) for item in self.Items], from_values(self.LastEvaluatedKey or {}) or None
+        start = from_values(self.LastEvaluatedKey) if self.LastEvaluatedKey else None
+        return [from_values(item) for item in self.Items], start
 
 
 class Queried(Page):
