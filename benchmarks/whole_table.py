@@ -11,6 +11,9 @@ import timeit
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+import orjson
+
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = re.compile(r"([\d,]+) items seen in ([\d.,]+) s .*, ([\d.,]+) s of processor time, ([\d,]+) MB")
 TIMES = 20_000
@@ -83,17 +86,18 @@ def _card() -> tuple[float, float, float]:
     """Return the microseconds that it takes to decode a row of a list, to read its card, and to make what is stored."""
     from dealsite.data import table
     from dealsite.data.catalogue.cards import DealCard
-    from dealsite.data.table.convert import from_attributes, to_attributes
+    from dealsite.data.table.convert import Values, from_values, to_attributes
 
     row = next(item for item in table.scan_all() if item["type"] == "Deal" and "was_price" in item["card"])
     listed = {name: row[name] for name in ("PK", "SK", "GSI1PK", "GSI1SK", "type", "card")}
-    attributes, card = to_attributes(listed), DealCard.from_item(row["card"])
+    sent, card = orjson.dumps(to_attributes(listed)), DealCard.from_item(row["card"])
+    decoder = msgspec.json.Decoder(Values)
 
     def microseconds(what) -> float:  # type: ignore[no-untyped-def]
         return min(timeit.repeat(what, number=TIMES, repeat=5)) / TIMES * 1e6
 
     return (
-        microseconds(lambda: from_attributes(attributes)),
+        microseconds(lambda: from_values(decoder.decode(sent))),
         microseconds(lambda: DealCard.from_item(row["card"])),
         microseconds(card.as_item),
     )

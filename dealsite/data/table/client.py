@@ -40,7 +40,20 @@ from .errors import (
     VersionConflict,
 )
 from .meters import check_deadline, note, seconds_left, tell, timed
-from .writes import Check, Condition, Delete, Path, Put, Update, Write, absent, equals, exists, missing
+from .writes import (
+    SCHEMA,
+    Check,
+    Condition,
+    Delete,
+    Path,
+    Put,
+    Update,
+    Write,
+    absent,
+    equals,
+    exists,
+    missing,
+)
 
 logger = logging.getLogger(__name__)
 AGAIN_SECONDS = 60.0
@@ -105,16 +118,16 @@ def is_write_done(action: Write, item: Item | None) -> bool | None:
     """Whether what is stored is what a write says; None where it cannot tell whose it is."""
     match action:
         case Put():
-            key = {"PK": action.key[0], "SK": action.key[1]}
-            return item == from_attributes(to_attributes(action.item | key))
+            own = {"PK": action.key[0], "SK": action.key[1], SCHEMA: None}  # its schema is noted on the way
+            return item is not None and {**item, SCHEMA: None} == {**_stored(action.item), **own}
         case Delete():
             return item is None
         case Update() if action.set or action.remove:
             if item is None:
                 return False
-            return all(_at(item, path) == _stored(value) for path, value in action.set.items()) and all(
-                _at(item, path) is None for path in action.remove
-            )
+            return all(
+                _at(item, path) == _stored({"": value}).get("") for path, value in action.set.items()
+            ) and all(_at(item, path) is None for path in action.remove)
     return None
 
 
@@ -128,9 +141,9 @@ def were_writes_done(actions: Sequence[Write], found: dict[Any, Item]) -> bool |
     return True if True in told and not any(action.once for action in actions) else None
 
 
-def _stored(value: Any) -> Any:
-    """Return what is read back of a value."""
-    return from_attributes(to_attributes({"": value})).get("")
+def _stored(item: Item) -> Item:
+    """Return what is read back of an item."""
+    return from_attributes(to_attributes(item))
 
 
 def _at(item: Item, path: Path) -> Any:
@@ -145,7 +158,7 @@ def _at(item: Item, path: Path) -> Any:
 
 
 READ_TIMEOUT = 1.0  # seconds for an attempt: connecting, sending, and the whole answer
-ADMIN_TIMEOUT = 20.0  # creating a table is no page
+ADMIN_TIMEOUT = 20.0  # seconds; creating a table is no page
 PATIENT_READ_TIMEOUT = 5.0  # seconds; what is written in batches must end within the lease of its job
 
 PASSED_UP = {"ConditionalCheckFailedException", "TransactionCanceledException"}
@@ -305,8 +318,7 @@ def _answer(
         check_deadline()
         if is_page:
             connection.gate.check()
-        # So little may be left that no answer says nothing of the table.
-        left = seconds_left()
+        left = seconds_left()  # may be so little that no answer says nothing of the table
         with timed(operation, parameters.get("IndexName")) as call:
             call.retries = unanswered + refused_before
             try:

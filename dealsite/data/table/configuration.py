@@ -1,7 +1,6 @@
 """Where the table is, what it is called, its indexes, and which shapes its items have, upgraded when they are old."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -113,25 +112,6 @@ class Schemas(dict[str, Schema]):
         known = self.known(item)
         return schema_of(item) > (known.version if known else self._lowest)
 
-    def with_schema(self, write: Write) -> Write:
-        """Return a write that notes the schema of what it makes, as its request does."""
-        schema = self._noted(write, self.known(_made(write)))
-        if schema is not None and isinstance(write, Put):
-            return replace(write, item={**write.item, SCHEMA: schema})
-        if schema is not None and isinstance(write, Update):
-            return replace(write, set={**write.set, SCHEMA: schema})
-        return write
-
-    @staticmethod
-    def _noted(write: Write, known: Schema | None) -> int | None:
-        """Return the schema that a write notes of what it makes.
-
-        An update may meet an item of an old shape that has yet to be upgraded: it notes nothing if there is any.
-        """
-        if known is None or (known.upgrades and not isinstance(write, Put)):
-            return None
-        return known.version
-
     def item_with_schema(self, item: Item) -> Item:
         """Return a whole item that notes its schema."""
         known = self.known(item)
@@ -142,7 +122,9 @@ class Schemas(dict[str, Schema]):
         if not self or isinstance(write, Check):
             return write.request()
         known = self.known(_made(write))
-        schema = self._noted(write, known)
+        # An update may meet an item of an old shape that has yet to be upgraded: it notes nothing if there is any.
+        notes = known is not None and (isinstance(write, Put) or not known.upgrades)
+        schema = known.version if known is not None and notes else None
         if absent() in write.when:
             return write.request(schema=schema)
         allowed = Condition(NOT_ABOVE, (SCHEMA,), (known.version,)) if known else self._up_to_known

@@ -105,7 +105,7 @@ ONCE: dict[str, Any] = {
     "redirect": False,
     "assert_same_host": False,
     "decode_content": False,
-    "timeout": Timeout(CONNECT_TIMEOUT),
+    "timeout": Timeout(connect=CONNECT_TIMEOUT),  # what follows is timed by the sockets
 }
 
 until: ContextVar[float] = ContextVar("until")  # by time.monotonic()
@@ -276,6 +276,7 @@ class Connection:
         self.endpoint_url = configured.endpoint_url
         self._signer = Signer(configured.region)
         self._services: dict[str, Service] = {}
+        self._looking_up = threading.Lock()  # boto3 makes one client at a time
         if on_this_machine(self.endpoint_url):
             # It asks for credentials but checks none: made-up ones will do.
             local_key = Credentials(configured.local_key, configured.local_key)
@@ -296,7 +297,9 @@ class Connection:
     def service(self, name: str) -> Service:
         """Return where a service is; at Amazon streams are not where the tables are."""
         if (known := self._services.get(name)) is None:
-            known = self._services.setdefault(name, Service(self._where(name)))
+            with self._looking_up:
+                if (known := self._services.get(name)) is None:
+                    known = self._services[name] = Service(self._where(name))
         return known
 
     def send(

@@ -146,14 +146,15 @@ class NoAnswer(Exception):
 
 
 class Answer(msgspec.Struct):
-    """What an operation answers; `result` is what of it is asked for. Raises one of WRONG_SHAPE where it is wrong."""
+    """What an operation answers."""
 
     @property
     def units(self) -> float:
         """The capacity units that were used."""
         return 0.0
 
-    def result(self, request: dict[str, Any]) -> Any: ...
+    def result(self, request: dict[str, Any]) -> Any:
+        """Return what of it is asked for. Raises one of WRONG_SHAPE where that is no answer to the request."""
 
 
 def _expect_keys(items: Iterable[Values], keys: Iterable[Attribute]) -> None:

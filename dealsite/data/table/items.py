@@ -242,8 +242,7 @@ def _was_ours(refused: Refused, actions: Sequence[Write]) -> bool:
     """
     if not refused.is_repeat:
         return False
-    noted = [configuration().schemas.with_schema(action) for action in actions]
-    were_done = client.were_writes_done(noted, batch_get([action.key for action in actions]))
+    were_done = client.were_writes_done(actions, batch_get([action.key for action in actions]))
     if were_done is None:
         raise OutcomeUnknown(reason="answer lost: nothing tells if this was carried out") from refused
     return were_done

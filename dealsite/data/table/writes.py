@@ -7,7 +7,7 @@ Expression text is ASCII and holds placeholders only; names and values never sta
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from .convert import Item, Key, key_attributes, to_attribute, to_attributes
 from .errors import Conflict, DataError, TooLarge
@@ -103,6 +103,8 @@ class Write:
     otherwise: DataError | None = None
     once: bool = False
 
+    kind: ClassVar[str]
+
     def request(
         self, also: tuple[Condition, ...] = (), schema: int | None = None
     ) -> tuple[str, dict[str, Any]]:
@@ -110,7 +112,13 @@ class Write:
 
         `also` are further conditions, `schema` is what an item notes that is made so.
         """
-        raise NotImplementedError
+        expressions = _Expressions()
+        request = self._what(expressions, schema)
+        return self.kind, request | expressions.condition((*self.when, *also))
+
+    def _what(self, expressions: "_Expressions", schema: int | None) -> dict[str, Any]:
+        """Return what a request says beside its conditions."""
+        return {"Key": key_attributes(self.key)}
 
     def error(self) -> DataError:
         return self.otherwise or Conflict()
@@ -120,33 +128,25 @@ class Write:
 class Put(Write):
     """Write a whole item."""
 
+    kind = "Put"
     item: Item
 
-    def request(
-        self, also: tuple[Condition, ...] = (), schema: int | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        expressions = _Expressions()
-        item = to_attributes(self.item) | key_attributes(self.key) | _noted(schema)
-        return "Put", {"Item": item} | expressions.condition((*self.when, *also))
-
-
-def _noted(schema: int | None) -> dict[str, Any]:
-    return {} if schema is None else {SCHEMA: to_attribute(schema)}
+    def _what(self, expressions: "_Expressions", schema: int | None) -> dict[str, Any]:
+        item = to_attributes(self.item) | key_attributes(self.key)
+        return {"Item": item if schema is None else item | {SCHEMA: to_attribute(schema)}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(Write):
     """Change attributes: `set` them, `add` to numbers or sets, `discard` from sets, `remove` them."""
 
+    kind = "Update"
     set: Mapping[Any, Any] = field(default_factory=dict)
     add: Mapping[Any, Any] = field(default_factory=dict)
     discard: Mapping[Any, Any] = field(default_factory=dict)
     remove: Sequence[Path] = ()
 
-    def request(
-        self, also: tuple[Condition, ...] = (), schema: int | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        expressions = _Expressions()
+    def _what(self, expressions: "_Expressions", schema: int | None) -> dict[str, Any]:
         clauses = []
         for verb, sign, changes in (
             ("SET", " = ", self.set if schema is None else {**self.set, SCHEMA: schema}),
@@ -158,30 +158,21 @@ class Update(Write):
                 clauses.append(f"{verb} {', '.join(texts)}")
         if self.remove:
             clauses.append("REMOVE " + ", ".join(expressions.path(p) for p in self.remove))
-        request = {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
-        return "Update", request | expressions.condition((*self.when, *also))
+        return {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Write):
     """Remove an item."""
 
-    def request(
-        self, also: tuple[Condition, ...] = (), schema: int | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        return "Delete", {"Key": key_attributes(self.key)} | _Expressions().condition((*self.when, *also))
+    kind = "Delete"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Write):
     """Change nothing, but stop the transaction unless the conditions hold."""
 
-    def request(
-        self, also: tuple[Condition, ...] = (), schema: int | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        return "ConditionCheck", {"Key": key_attributes(self.key)} | _Expressions().condition(
-            (*self.when, *also)
-        )
+    kind = "ConditionCheck"
 
 
 class _Expressions:

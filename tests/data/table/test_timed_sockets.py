@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 import socket
@@ -18,6 +19,7 @@ import pytest
 from dealsite import middleware
 from dealsite.data import table
 from dealsite.data.table import amazon, client, connection, errors
+from dealsite.data.table.writes import Put, Update
 from tests.data.table.wire import COST, ITEM, Pieces, Wire, drip, whole
 
 A = ("A", "A")
@@ -86,6 +88,61 @@ def test_a_request_that_nobody_takes_has_it_too(settings: Any, monkeypatch: pyte
         table.reset()
 
 
+def test_what_takes_longer_to_send_than_to_connect_is_answered(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(client, "READ_TIMEOUT", 15.0)
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.bind(("127.0.0.1", 0))
+        slow.listen(8)
+
+        def serve() -> None:
+            with slow.accept()[0] as one:
+                time.sleep(2 * connection.CONNECT_TIMEOUT)
+                asked = b""
+                while not asked.endswith(b"}"):
+                    asked += one.recv(1_000_000)
+                one.sendall(whole({"ConsumedCapacity": COST}))
+
+        threading.Thread(target=serve, daemon=True).start()
+        settings.DYNAMODB_ENDPOINT_URL = f"http://127.0.0.1:{slow.getsockname()[1]}"
+        table.reset()
+        table.write(Put(key=A, item={"text": "x" * 8_000_000}))
+        table.reset()
+
+
+def test_a_socket_that_nobody_listens_at_leaves_no_doubt(settings: Any, tmp_path: Path):
+    """What adds to a number is never sent twice: here nobody was told to."""
+    settings.DYNAMODB_ENDPOINT_URL = connection.endpoint_url(tmp_path / "s")
+    table.reset()
+    with pytest.raises(errors.Unavailable) as error:
+        table.write(Update(key=A, add={"n": 1}))
+    assert type(error.value) is errors.Unavailable
+    table.reset()
+
+
+def test_threads_that_begin_at_once_share_what_they_look_up(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    """boto3 makes one client at a time."""
+    looked_up: list[str] = []
+
+    def where(service: str) -> str:
+        looked_up.append(service)
+        time.sleep(0.05)
+        return "http://127.0.0.1:9"
+
+    table.reset()
+    kept = client.connect()
+    monkeypatch.setattr(kept, "_where", where)
+    threads = [threading.Thread(target=kept.service, args=(connection.STREAMS,)) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert looked_up == [connection.STREAMS]
+    table.reset()
+
+
 def test_an_engine_that_is_not_handed_out_has_it_too(settings: Any, tmp_path: Path):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
@@ -139,11 +196,11 @@ def certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_tls_has_it_too(certificate: Path, settings: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(amazon, "certificates", lambda: str(certificate))
+@contextlib.contextmanager
+def speaking_tls(certificate: Path, says: list[Pieces], settings: Any) -> Iterator[list[int]]:
+    """The table is a server with this certificate; yields how much each request was that it read."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    says: list[Pieces] = [GOOD, drip(GOOD), drip(GOOD)]
     seen: list[int] = []
     with socket.create_server(("127.0.0.1", 0), backlog=8) as plain:
 
@@ -163,12 +220,26 @@ def test_tls_has_it_too(certificate: Path, settings: Any, monkeypatch: pytest.Mo
         threading.Thread(target=serve, daemon=True).start()
         settings.DYNAMODB_ENDPOINT_URL = f"https://127.0.0.1:{plain.getsockname()[1]}"
         table.reset()
+        yield seen
+        table.reset()
+
+
+def test_tls_has_it_too(certificate: Path, settings: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(amazon, "certificates", lambda: str(certificate))
+    with speaking_tls(certificate, [GOOD, drip(GOOD), drip(GOOD)], settings) as seen:
         monkeypatch.setattr(client, "READ_TIMEOUT", 5.0)
         assert table.get(A)
         monkeypatch.setattr(client, "READ_TIMEOUT", SECONDS)
         assert late(lambda: table.get(A)) < 2 * SECONDS + LATE
         assert len(seen) >= 2
-        table.reset()
+
+
+def test_a_certificate_that_nobody_trusts_is_told_nothing(certificate: Path, settings: Any):
+    with speaking_tls(certificate, [GOOD, GOOD], settings) as seen:
+        with pytest.raises(errors.Unavailable) as error:
+            table.get(A)
+        assert "CERTIFICATE_VERIFY_FAILED" in f"{error.value.reason}"
+        assert seen == []
 
 
 def test_a_handshake_that_trickles_has_it_too(settings: Any):
