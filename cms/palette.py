@@ -54,7 +54,7 @@ def palette(request: EditorRequest) -> HttpResponse:
     """What goes with the words typed so far, as a page or as the options of the dialog; all pages for no words."""
     asked = request.GET.get("q", "")
     words = words_in(asked.removeprefix(">"))
-    places = [_choice(place) for place in open_to(request.user) if _fits(place, words)]
+    places = [_choice(place) for place in open_to(request.user.roles) if _fits(place, words)]
     groups, searches = [Group(_("Go to"), places)], []
     if words and not asked.startswith(">"):
         groups = [*_found(request, words), *groups]

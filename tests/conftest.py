@@ -33,10 +33,12 @@ from dealsite.data.table.convert import key_attributes
 from dealsite.data.table.errors import Misconfigured
 from dealsite.engine.server import Engine
 from dealsite.search import reader
+from dealsite.templatetags import kept
 from dealsite.web import counting, page_cache, readiness
 from shopping.templatetags.shopping import hot_of_process
 from tests import measuring
 from tests.faults.unkind import Faults
+from tests.kept_parts import CheckedParts, watch
 from tests.searching import index_table
 from tests.table_requests import handled
 
@@ -50,6 +52,8 @@ hypothesis.settings.load_profile("dealsite")
 ONE_TABLE = ("accounts", "cms", "data", "shopping", "site", "web")
 SEED = int(os.environ.get("FAULT_SEED") or 0)  # another seed, other faults
 _numbers = itertools.count()
+kept.of_process = CheckedParts()
+kept.KeptNode.inside = watch  # type: ignore[method-assign, assignment]
 
 
 def pytest_collection_finish() -> None:

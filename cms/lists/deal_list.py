@@ -56,6 +56,8 @@ from dealsite.search.lists import (
     totals,
     words_in,
 )
+from dealsite.templatetags.dealsite import has_all_files
+from dealsite.templatetags.design import brief
 from dealsite.text.stored_words import Text
 from dealsite.worker.exports import AT_ONCE, every, exported
 
@@ -107,6 +109,41 @@ class DealRow:
     @property
     def price_and_expiry_address(self) -> str:
         return reverse("cms_price_and_expiry", args=[self.kind, self.card.id])
+
+    def shown(self, now: datetime) -> "ShownDeal":
+        """Return what its row is drawn from."""
+        card, known = self.card, self.known
+        live, expires, changed = (
+            brief(when, now) for when in (card.live_at, card.expires_at, known.changed_at)
+        )
+        return ShownDeal(
+            card,
+            self.kind,
+            self.state,
+            self.category_name,
+            known.changed_by,
+            known.likes,
+            has_all_files(card.picture),
+            live,
+            expires,
+            changed,
+        )
+
+
+@dataclass(frozen=True)
+class ShownDeal:
+    """All that a row of the list is drawn from: plain values, its times in words."""
+
+    card: DealCard
+    kind: str
+    state: str
+    category: str
+    changed_by: str
+    likes: int
+    has_all_files: bool
+    live: str
+    expires: str
+    changed: str
 
 
 def filter_of(query: Mapping[str, str]) -> DealFilter:
@@ -175,7 +212,7 @@ def deal_list(request: EditorRequest) -> HttpResponse:
         not_found = _("There is no brand “%(name)s”.") % {"name": request.GET.get("brand", "")[:80]}
     context: dict[str, Any] = {
         "page": page,
-        "deals": deal_rows(page.cards, state, now),
+        "deals": [row.shown(now) for row in deal_rows(page.cards, state, now)],
         "after": page.after and query(chosen | {"after": page.after}),
         "before": page.before and query(chosen | {"before": page.before}),
         "empty": NOTHING_FOUND if brand or category else NOTHING_IN[state],
@@ -204,7 +241,7 @@ def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, 
     first = (number - 1) * size + 1
     context: dict[str, Any] = {
         "words": words,
-        "deals": deal_rows(found.cards, state, now),
+        "deals": [row.shown(now) for row in deal_rows(found.cards, state, now)],
         "after": query(chosen | {"page": str(number + 1)}) if number < found.pages else "",
         "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
         "empty": empty if found.ready else NOT_READY,
@@ -273,23 +310,23 @@ def _chips(matching: DealFilter, chosen: dict[str, str], brand: str) -> list[tup
     ]
 
 
-def _heads(columns: tuple[str, ...], chosen: dict[str, str]) -> list[tuple[str, str, str, str]]:
+def _heads(columns: tuple[str, ...], chosen: dict[str, str]) -> list[tuple[str, Text, str, str]]:
     """Return (name, heading, the list sorted by it or no more, how it is sorted now) of each column of its own."""
-    heads = []
-    for name, heading in own_columns(columns):
+    heads: list[tuple[str, Text, str, str]] = []
+    for name in own_columns(columns):
         is_on = chosen["sort"] == name
         address = query(chosen | {"sort": "" if is_on else name}) if name in SORTS else ""
         order = ("ascending" if name in UPWARDS else "descending") if is_on else ""
-        heads.append((name, heading, address, order))
+        heads.append((name, COLUMNS[name], address, order))
     return heads
 
 
 def row_context(columns: tuple[str, ...], sort: str) -> dict[str, Any]:
     """Return what a row of the list needs to know of its table."""
-    headings = own_columns(columns)
+    own = own_columns(columns)
     is_usual = {*columns, sort} == {*USUAL, sort}
     wide = [name for name in WIDE if name != sort] if is_usual else []
-    return {"columns": columns, "headings": headings, "width": len(headings) + 2, "wide": wide}
+    return {"columns": columns, "own_columns": own, "width": len(own) + 2, "wide": wide}
 
 
 def deal_rows(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]:

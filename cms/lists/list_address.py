@@ -92,9 +92,9 @@ def columns_of(named: str, sort: str = "") -> tuple[str, ...]:
     return tuple(name for name in COLUMNS if name in wanted or name == sort)
 
 
-def own_columns(columns: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return (name, heading) of what stands in a column of its own."""
-    return [(name, str(COLUMNS[name])) for name in columns if name not in WITH_THE_TITLE]
+def own_columns(columns: tuple[str, ...]) -> list[str]:
+    """Return what stands in a column of its own."""
+    return [name for name in columns if name not in WITH_THE_TITLE]
 
 
 def position_of(card: DealCard) -> str:

@@ -115,8 +115,9 @@ def _done(request: EditorRequest, stored: Entry) -> HttpResponse:
 
 
 def _row(request: EditorRequest, stored: Entry, *, is_answer: bool = False) -> HttpResponse:
-    row = _context(request, stored) | {"focused": True, "is_answer": is_answer}
-    return render(request, "cms/lists/_deal_row_alone.html", row)
+    context = _context(request, stored) | {"focused": True, "is_answer": is_answer}
+    context["deal"] = context["deal"].shown(timezone.now())
+    return render(request, "cms/lists/_deal_row_alone.html", context)
 
 
 def _form_page(

@@ -1,15 +1,12 @@
 """The CMS's pages: which there are, who may open them, the keys that lead there, and where in the menu they stand."""
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-
-from dealsite.accounts.requests import Anonymous, SignedIn
-from dealsite.data.jobs import task_counts
-from dealsite.data.jobs.task_counts import MOST
 
 
 @dataclass(frozen=True)
@@ -32,17 +29,6 @@ class Place:
     @property
     def address(self) -> str:
         return reverse(self.url_name)
-
-    @property
-    def to_do(self) -> str:
-        """How much there is to do; '' for nothing."""
-        number = getattr(task_counts.of_process.current(), self.counts) if self.counts else 0
-        return f"{MOST - 1}+" if number >= MOST else str(number or "")
-
-    @property
-    def is_urgent(self) -> bool:
-        """Whether what there is to do cannot wait, as drafts can."""
-        return self.counts not in ("", "drafts")
 
 
 @dataclass(frozen=True)
@@ -187,26 +173,31 @@ AT_HAND = (
 )
 
 
-def open_to(user: Anonymous | SignedIn, places: tuple[Place, ...] = PLACES) -> tuple[Place, ...]:
-    """Return those places that somebody's roles open to them."""
-    return tuple(place for place in places if user.has_role(*place.roles))
+def open_to(roles: frozenset[str], places: tuple[Place, ...] = PLACES) -> tuple[Place, ...]:
+    """Return those places that somebody's roles open to them, an admin's all."""
+    return tuple(place for place in places if not roles.isdisjoint((*place.roles, *ADMIN)))
 
 
-def menu_of(user: Anonymous | SignedIn) -> list[MenuGroup]:
+def menu_of(roles: frozenset[str]) -> list[MenuGroup]:
     """Return somebody's menu."""
-    groups = (MenuGroup(group.title, open_to(user, group.places)) for group in MENU)
+    groups = (MenuGroup(group.title, open_to(roles, group.places)) for group in MENU)
     return [group for group in groups if group.places]
 
 
-def at_hand(user: Anonymous | SignedIn) -> list[Place]:
+def at_hand(roles: frozenset[str]) -> list[Place]:
     """Return what stands below the pages on a phone."""
-    found = {place.url_name: place for place in open_to(user)}
+    found = {place.url_name: place for place in open_to(roles)}
     return [found[name] for name in AT_HAND if name in found][:4]
 
 
 def place_of(path: str) -> Place | None:
     """Return the place of the menu that a page belongs to: the one whose address its path begins with."""
     path = path.replace("/drafts/", "/deals/", 1)  # one list has both
-    begun = [place for place in LISTED if path.startswith(place.address)]
-    found = max(begun, key=lambda place: len(place.address), default=None)
-    return found if found is None or found.url_name != "cms_home" or path == found.address else None
+    begun = ((place, address) for place, address in _addresses() if path.startswith(address))
+    found, address = max(begun, key=lambda one: len(one[1]), default=(None, ""))
+    return None if found and found.url_name == "cms_home" and path != address else found
+
+
+@cache
+def _addresses() -> list[tuple[Place, str]]:
+    return [(place, place.address) for place in LISTED]

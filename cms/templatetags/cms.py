@@ -19,7 +19,9 @@ from cms.shared.navigation import UNLISTED, at_hand, menu_of, open_to, place_of
 from cms.shared.requests import UndoAction, undo_from_tags
 from dealsite.data.entities.operations import SwitchState
 from dealsite.data.entities.work import VIEW_NAME_CHARACTERS
+from dealsite.data.jobs import task_counts
 from dealsite.data.jobs.processes import PartRestarts, ProjectionState
+from dealsite.data.jobs.task_counts import MOST, TaskCounts
 from dealsite.data.table.ids import new_ulid
 from dealsite.templatetags.design import grouped
 from dealsite.text.stored_words import Text
@@ -37,10 +39,10 @@ def block_again(context: template.Context, name: str) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def cms_menu(context: template.Context) -> dict[str, Any]:
-    """What the frame of a page shows: the menu, where in it the page stands, and the page above it.
+def cms_frame(context: template.Context) -> dict[str, Any]:
+    """Where in the menu a page stands, the page above it (its address and title), and how much there is to do.
 
-    That is an address and a title; a page whose trail is empty is the place itself.
+    A page whose trail is empty is the place itself.
     """
     request = context["request"]
     here = place_of(request.path)
@@ -48,19 +50,31 @@ def cms_menu(context: template.Context) -> dict[str, Any]:
     if "trail" not in context and here and here.address != request.path:
         above = [(here.address + list_query(request.GET.get("back", "")), here.title)]
     return {
-        "groups": menu_of(request.user),
-        "unlisted": open_to(request.user, UNLISTED),
-        "bottom": at_hand(request.user),
-        "here": here,
-        "languages": settings.LANGUAGES,  # each by its own name
+        "here": here.url_name if here else "",
+        "is_itself": here is not None and here.address == request.path,
         "back": above[-1] if above else None,
+        "counts": task_counts.of_process.current(),
+        "languages": settings.LANGUAGES,  # each by its own name
     }
 
 
-@register.inclusion_tag("cms/shared/_shortcuts.html", takes_context=True)
-def shortcut_list(context: template.Context) -> dict[str, Any]:
+@register.simple_tag
+def cms_menu(roles: frozenset[str]) -> dict[str, Any]:
+    """The places that somebody's roles open to them: of the menu, those that it does not list, those of a phone."""
+    return {"groups": menu_of(roles), "unlisted": open_to(roles, UNLISTED), "bottom": at_hand(roles)}
+
+
+@register.filter
+def to_do(counts: TaskCounts, name: str) -> str:
+    """How much of something there is to do; '' for nothing."""
+    number = getattr(counts, name) if name else 0
+    return f"{MOST - 1}+" if number >= MOST else str(number or "")
+
+
+@register.inclusion_tag("cms/shared/_shortcuts.html")
+def shortcut_list(roles: frozenset[str]) -> dict[str, Any]:
     """The shortcuts that every page has."""
-    return {"places": open_to(context["request"].user)}
+    return {"places": open_to(roles)}
 
 
 @register.inclusion_tag("cms/shared/_list_actions.html", takes_context=True)

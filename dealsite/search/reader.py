@@ -9,6 +9,7 @@ length and a magic number (tantivy's `footer.rs`); tantivy reads them, but not t
 """
 
 import contextlib
+import os
 import re
 import secrets
 import shutil
@@ -16,6 +17,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import orjson
@@ -131,11 +133,17 @@ def unused_generations(folder: Path) -> list[Path]:
 def index_stamp(folder: Path) -> tuple[int, ...]:
     """Return what changes with every commit and with every new generation; empty where there is no index."""
     with contextlib.suppress(OSError):
-        generation = current_generation(folder)
+        named = os.stat(f"{folder}/{CURRENT}")  # noqa: PTH116 - each search asks: a tenth of the time of Path
+        generation = _generation(folder, named.st_ino, named.st_mtime_ns)
         if generation is not None:
-            named, written = (folder / CURRENT).stat(), (generation / "meta.json").stat()
+            written = os.stat(f"{generation}/{META}")  # noqa: PTH116
             return (named.st_ino, named.st_mtime_ns, written.st_ino, written.st_mtime_ns, written.st_size)
     return ()
+
+
+@lru_cache(maxsize=4)
+def _generation(folder: Path, _number: int, _changed_at: int) -> Path | None:
+    return current_generation(folder)
 
 
 def _generations(folder: Path) -> list[Path]:

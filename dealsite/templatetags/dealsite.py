@@ -22,6 +22,12 @@ def picture_url(picture: Picture, width: int = encoding.WIDTHS[0]) -> str:
     return uploads.url(picture, width)
 
 
+@register.filter
+def has_all_files(picture: Picture | None) -> bool:
+    """Whether all files of a picture are there: which of them is shown depends on that."""
+    return picture is not None and renditions.are_made(picture.name)
+
+
 FOCAL_STEP = 5  # percent; static/css/themes.css has a class for each
 # How wide pictures are drawn where several templates have to agree. 12.7x7.5rem: fitted into a box of this size.
 SIZES = {

@@ -1,5 +1,6 @@
 """The small pieces that every page is made of: icons, form controls, money, times. docs/design.md shows them."""
 
+import math
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -7,6 +8,7 @@ from functools import lru_cache
 from django import forms, template
 from django.conf import settings
 from django.forms import BoundField
+from django.http import HttpRequest
 from django.template.defaultfilters import stringfilter
 from django.templatetags.static import static
 from django.urls import reverse
@@ -14,7 +16,7 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
+from django.utils.translation import get_language, gettext as _, gettext_lazy, ngettext, pgettext
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.entities import commerce
@@ -32,6 +34,7 @@ CATEGORY_ICONS = {
     "fashion-beauty": "shirt",
     "toys-hobbies": "puzzle",
 }
+MENU_PAGES = ("front_page", "brands", "editors_choice", "category", "about")
 CURRENCY_SIGNS = {"EUR": "€", "GBP": "£", "USD": "$"}
 
 MESSAGE_LOOKS = {
@@ -82,15 +85,26 @@ def category_icon(slug: str) -> str:
     return CATEGORY_ICONS.get(slug, "tag")
 
 
+@register.filter
+def menu_path(request: HttpRequest | None) -> str:
+    """The path of one of the pages that the site's menus lead to; '' for another page."""
+    match = request.resolver_match if request else None
+    return request.path if request and match and match.url_name in MENU_PAGES else ""
+
+
 @register.simple_tag(takes_context=True)
 def nav_link(
     context: template.Context, url_name: str, text: str, icon_name: str = "", also: str = ""
 ) -> SafeString:
-    """A link of a menu, marked where it is the current page, or stands for it (`also`, by name): "account#settings"."""
-    request, (name, *part) = context.get("request"), url_name.split("#")
+    """A link of a menu, marked where it is the current page, or stands for it (`also`, by name): "account#settings".
+
+    In a kept part, the current page is the one at `path`.
+    """
+    name, *part = url_name.split("#")
     href = "#".join([reverse(name), *part])
-    match = request.resolver_match if request else None
-    mark = "page" if request and request.path == href else match and match.url_name in also.split() and "true"
+    request = None if "path" in context else context.get("request")
+    path, match = context.get("path") or (request and request.path), request and request.resolver_match
+    mark = "page" if path == href else match and match.url_name in also.split() and "true"
     current = format_html(' aria-current="{}"', mark) if mark else ""
     return format_html('<a href="{}"{}>{}{}</a>', href, current, icon(icon_name) if icon_name else "", text)
 
@@ -213,26 +227,42 @@ def moment(when: datetime | None) -> SafeString | str:
     )
 
 
+# The minutes after which what `brief` says may change, for times that are less than so many minutes off.
+BRIEF_STEPS = ((1, 10 * 60), (60, 48 * 60), (24 * 60, math.inf))
+
+
 @register.simple_tag
-def brief(when: datetime, now: datetime, *, clock: object = False) -> SafeString:
+def brief(when: datetime | None, now: datetime, *, clock: object = False) -> SafeString | str:
     """How far off a time is, "in 3 h 18", "in 35 h", "16 d ago", or by the clock, with the whole time at hand."""
-    whole = f"{date_format(local := timezone.localtime(when))}, {local:%H:%M} {local.tzname() or 'UTC'}"
+    if not when:
+        return ""
     minutes = int(abs((when - now).total_seconds())) // 60
+    step = next(step for step, end in BRIEF_STEPS if minutes < end)
+    zone = str(timezone.get_current_timezone())
+    return _brief(when, minutes // step * step, when > now, bool(clock), get_language(), zone)
+
+
+@lru_cache(maxsize=4096)
+def _brief(
+    when: datetime, minutes: int, is_ahead: bool, by_the_clock: bool, _language: str | None, _zone: str
+) -> SafeString:
     hours, days = minutes // 60, minutes // 1440
     if hours < 1:
         span = _("%(minutes)d min") % {"minutes": minutes}
-    elif hours < 10 and when > now:
+    elif hours < 10 and is_ahead:
         span = _("%(hours)d h %(minutes)02d") % {"hours": hours, "minutes": minutes % 60}
     elif days < 2:
         span = _("%(hours)d h") % {"hours": hours}
     else:
         span = _("%(days)d d") % {"days": days}
-    words = _("in %(span)s") if when > now else _("%(span)s ago")
+    words = _("in %(span)s") if is_ahead else _("%(span)s ago")
+    local = timezone.localtime(when)
+    whole = f"{date_format(local)}, {local:%H:%M} {local.tzname() or 'UTC'}"
     return format_html(
         '<time datetime="{}" title="{}">{}<span class="sr-only">: {}</span></time>',
         when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         whole,
-        f"{local:%H:%M}" if clock else words % {"span": span},
+        f"{local:%H:%M}" if by_the_clock else words % {"span": span},
         whole,
     )
 

@@ -17,11 +17,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import structlog
 from django.conf import settings
@@ -50,6 +50,8 @@ MAX_BYTES = 32_000_000  # in one process
 ENTRY_BYTES = 2_000  # of a page's headers and its place here
 PLACE = b"<!-- not current -->"  # where base.html has room for the line that says so
 TOKEN = re.compile(rb'name="token" value="\w*"')  # of a form, another one each time (see `form_token`)
+SHARED_SECONDS = 1.0  # for which all are shown what was read for one of them
+SHARED = 64  # answers of the data layer, of 25 cards each
 REVALIDATING = 10  # seconds for which a cache further away may show a page while it asks for the next
 
 clock: Callable[[], float] = time.monotonic
@@ -241,6 +243,8 @@ def _group_of(key: PageKey) -> tuple[str, bool]:
 
 
 _pages = KeptPages()
+_shared: dict[Any, tuple[float, Any]] = {}
+Answer = TypeVar("Answer")
 
 
 def for_visitors(view: View) -> View:
@@ -282,6 +286,25 @@ def for_visitors(view: View) -> View:
             return _keep(key(), response, now).answer(request)
 
     return cached
+
+
+def shared(read: Callable[..., Answer], *args: Any, **asked: Any) -> Answer:
+    """Return what `read` returns, or returned a moment ago to whoever asked the same; the time (`now`) aside.
+
+    So who is signed in waits for what is theirs alone, and for the rest as little as others.
+    """
+    key = (read, args, tuple((name, value) for name, value in asked.items() if name != "now"))
+    began, seconds = clock(), min(SHARED_SECONDS, settings.DEALSITE_PAGE_CACHE_SECONDS)
+    known = _shared.get(key)
+    if known and began < known[0] + seconds:
+        answer: Answer = known[1]
+        return answer
+    answer = read(*args, **asked)
+    _shared[key] = (began, answer)
+    while len(_shared) > SHARED:
+        with suppress(KeyError, RuntimeError):  # another thread makes room, too
+            del _shared[next(iter(_shared))]
+    return answer
 
 
 def _keep(key: PageKey, response: HttpResponse, now: float) -> KeptPage:
@@ -326,6 +349,7 @@ def ending(response: HttpResponse, cards: Iterable[DealCard]) -> HttpResponse:
 def forget() -> None:
     """Empty the cache."""
     _pages.clear()
+    _shared.clear()
 
 
 def _key_of(view: str, request: SiteRequest, query: Query) -> PageKey:

@@ -44,7 +44,7 @@ from dealsite.search.question import Question
 from dealsite.text import markdown
 from dealsite.web import deal_page
 from dealsite.web.deal_page import deal_context
-from dealsite.web.page_cache import ending, for_visitors
+from dealsite.web.page_cache import ending, for_visitors, shared
 from dealsite.web.pages import everyone
 
 AVAILABILITY = {"expired": "Discontinued", "sold_out": "SoldOut"}
@@ -149,7 +149,7 @@ def with_look(view: View) -> View:
 def front_page(request: SiteRequest) -> HttpResponse:
     """What the editors feature, and the deals of a tab."""
     now = timezone.now()
-    featured, page = lists.front_page(now=now, **_asked(request))
+    featured, page = shared(lists.front_page, now=now, **_asked(request))
     lead = next((card for card in [*featured, *page.cards] if card.picture), None)
     context: dict[str, object] = {
         "featured": featured,
@@ -168,7 +168,7 @@ def front_page(request: SiteRequest) -> HttpResponse:
 def editors_choice(request: SiteRequest) -> HttpResponse:
     """The deals that the editors chose, whatever the day."""
     now = timezone.now()
-    _, featured = lists.editors_choice(now=now)
+    _, featured = shared(lists.editors_choice, now=now)
     context = {"featured": featured, "now": now, "address": canonical(request)}
     return ending(render(request, "shopping/catalogue/editors_choice.html", context), featured)
 
@@ -205,7 +205,7 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     """A brand and its latest deals."""
     now = timezone.now()
     try:
-        found, page = lists.brand_page(slug, now=now, **_asked(request))
+        found, page = shared(lists.brand_page, slug, now=now, **_asked(request))
     except NotFound:
         return to_brand_named("brand", slug)
     context = _of_target(request, "brand", found, now) | {"page": page, "now": now}
@@ -218,7 +218,7 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
     others: list[DealCard] = []
     if page.cards and context["live"] in range(FEW):
         most = mode(card.category for card in page.cards)
-        others = of_other_brands(found.slug, most, now=now)
+        others = shared(of_other_brands, found.slug, most, now=now)
         context |= {"others": others, "others_in": category_names.names().get(most, most)}
     response = _list_page(request, "shopping/catalogue/deals_of.html", context)
     return ending(response, [*page.cards, *others])
@@ -241,7 +241,7 @@ def to_brand_named(url_name: str, slug: str) -> HttpResponse:
 def category(request: SiteRequest, slug: str) -> HttpResponse:
     """A category: what the editors feature in it, and its latest deals."""
     now = timezone.now()
-    found, featured, page = lists.category_page(slug, now=now, **_asked(request))
+    found, featured, page = shared(lists.category_page, slug, now=now, **_asked(request))
     context = _of_target(request, "category", found, now) | {"page": page, "now": now, "featured": featured}
     context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
     context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
@@ -264,18 +264,20 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     if not is_ulid(deal_id.upper()):
         raise Http404(_("There is no such deal."))
     now = timezone.now()
-    found = deals.get_visible(deal_id.upper(), now=now)
+    found = shared(deals.get_visible, deal_id.upper(), now=now)
     card, content = found.card, found.content
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
     of_user: RelationState | None = request.visit.relation_state("deal", card.id)
-    history = deals.prices_of(card.id)
+    history = shared(deals.prices_of, card.id)
     shown = deal_context(card, content, history, now=now)
     names = {"title": card.title, "brand_name": card.brand_name}
     summary = markdown.excerpt(content.description) or _("%(title)s, a deal of %(brand_name)s.") % names
     address = absolute(deal_path(card))
     of_brand = Question(brands=(card.brand,), state="live")
-    of_brand_too = [] if shown["over"] else find(of_brand, now=now, sort="newest", size=MORE + 1).cards
+    of_brand_too = (
+        [] if shown["over"] else shared(find, of_brand, now=now, sort="newest", size=MORE + 1).cards
+    )
     more = [other for other in of_brand_too if other.id != card.id][:MORE]
     similar = related(card, now=now, without=more)
     context = shown | {
@@ -325,7 +327,7 @@ def _of_target(
     if not request.htmx:
         of_user: RelationState | None = request.visit.relation_state(target, found.slug)
         state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
-        counted = live_deals(now=now, **{target: found.slug})
+        counted = shared(live_deals, now=now, **{target: found.slug})
     return {
         "noun": found,
         "about": markdown.to_html(found.description),

@@ -1,14 +1,13 @@
 """How a deal is shown in a list and on its page, and how the lines of a cart are."""
 
 from datetime import datetime
-from functools import lru_cache
 
 from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import get_language, gettext as _, ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from dealsite.data.catalogue import hot
 from dealsite.data.catalogue.cards import OVER, DealCard
@@ -16,7 +15,8 @@ from dealsite.data.commerce.carts import LineView
 from dealsite.data.jobs.site_switch import Known
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
-from dealsite.pictures import renditions
+from dealsite.templatetags import kept
+from dealsite.templatetags.dealsite import has_all_files
 from dealsite.templatetags.design import money, time_left
 from shopping.cart import RemovedLine, WrongQuantity
 
@@ -33,32 +33,19 @@ def deal_card(card: DealCard, now: datetime, place: str = "card", number: int = 
     when it was published, and leads to its shop at once.
     """
     first, lazy = number == 1 and place != "strip", not 0 < number <= IN_VIEW.get(place, 0)
-    ago = timesince(card.live_at, now, depth=1) if place == "line" else ""
-    left = time_left(card.expires_at, now) if card.expires_at else ""
-    likes = hot.likes(card.id)
-    made = card.picture is not None and renditions.are_made(card.picture.name)
-    return _rendered(card, card.state(now), left, ago, likes, place, first, lazy, made, get_language())
-
-
-@lru_cache(maxsize=4096)
-def _rendered(
-    card: DealCard,
-    state: str,
-    left: str,
-    ago: str,
-    likes: int,
-    place: str,
-    first: bool,
-    lazy: bool,
-    made: bool,
-    language: str | None,
-) -> SafeString:
-    # Two thirds of a page's time is the rendering of cards, and the same cards are shown again and again.
-    # `made` and `language` are part of what one is kept under: the files that it shows of its picture, and its words.
-    context = {"card": card, "state": state, "left": left, "ago": ago, "first": first}
-    context |= {"lazy": lazy, "likes": likes, "place": place}
-    template = "_side_offer.html" if place == "side" else "_deal_card.html"
-    return render_to_string(f"shopping/shared/{template}", context)
+    shown = {
+        "card": card,
+        "state": card.state(now),
+        "left": time_left(card.expires_at, now) if card.expires_at else "",
+        "ago": timesince(card.live_at, now, depth=1) if place == "line" else "",
+        "likes": hot.likes(card.id),
+        "place": place,
+        "first": first,
+        "lazy": lazy,
+        "has_all_files": has_all_files(card.picture),
+    }
+    template = "shopping/shared/_side_offer.html" if place == "side" else "shopping/shared/_deal_card.html"
+    return kept.of_process.get(template, shown, lambda: render_to_string(template, shown))
 
 
 def _read_hot() -> list[DealCard]:

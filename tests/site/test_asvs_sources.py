@@ -49,6 +49,7 @@ SAFE_MARKUP = {
     "dealsite/search/documents.py",
     "dealsite/templatetags/dealsite.py",
     "dealsite/templatetags/design.py",
+    "dealsite/templatetags/kept.py",
     "dealsite/text/markdown.py",
     "shopping/catalogue/pages.py",
     "shopping/templatetags/shopping.py",

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
+from django.contrib.messages import constants
 from django.http import HttpResponse
-from django.test import Client
+from django.template.loader import render_to_string
+from django.test import Client, RequestFactory
+from django.urls import NoReverseMatch
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 
 from dealsite import middleware
-from dealsite.accounts import sign_in
+from dealsite.accounts import requests, sign_in
 from dealsite.accounts.decorators import editors, fresh, sent_again
 from dealsite.data import table
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.display_names import brand_names, category_names
-from dealsite.data.people import sessions
+from dealsite.data.people import profiles, sessions
+from dealsite.templatetags import kept
+from dealsite.templatetags.kept import KeptNode, KeptParts
 from dealsite.web import page_cache
 from dealsite.web.pages import page_of
 from tests.builders import EDITOR, NOW
@@ -183,3 +197,126 @@ def test_a_page_is_open_to_whom_its_decorators_name_and_shut_to_all_others(visit
         if not ((answer.status_code, sent) == (403, 403) if visitor else to_sign_in and sent == 401):
             wrong.append((address, answer.status_code, sent))
     assert wrong == []
+
+
+# What is kept of them
+
+
+def changes(value: Any) -> Iterator[Any]:
+    """Yield values like another one, each of which differs in one place."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, SafeString):
+        yield SafeString(value + "x")
+    elif isinstance(value, str | Promise):
+        yield f"{value}x"
+    elif isinstance(value, int | Decimal):
+        yield value + 1
+    elif isinstance(value, datetime):
+        yield value + timedelta(days=40)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for one in fields(value):
+            for changed in changes(getattr(value, one.name)):
+                yield replace(value, **{one.name: changed})
+    elif isinstance(value, dict):
+        for name in value:
+            for changed in changes(value[name]):
+                yield {**value, name: changed}
+    elif isinstance(value, list | tuple):
+        for number, one in enumerate(value[:3]):
+            for changed in changes(one):
+                yield type(value)([*value[:number], changed, *value[number + 1 :]])
+
+
+@pytest.mark.thorough
+def test_a_kept_part_is_another_one_for_each_of_its_values(site: Content, monkeypatch: pytest.MonkeyPatch):
+    shown: dict[Any, list[tuple[dict[str, Any], Callable[[dict[str, Any]], str]]]] = {}
+    get = KeptParts.get
+
+    def note(parts: KeptParts, owner: Any, values: dict[str, Any], make: Callable[[], str]) -> SafeString:
+        inside = inspect.getclosurevars(make).nonlocals
+        if isinstance(owner, KeptNode):
+            context = inside["context"].new({})
+            render = lambda values: owner.nodelist.render(context.new(values))  # noqa: E731
+        else:
+            render = partial(render_to_string, owner)
+        shown.setdefault(owner, []).append((values, render))
+        return get(parts, owner, values, make)
+
+    monkeypatch.setattr(KeptParts, "get", note)
+    for route in ROUTES.values():
+        if route.page.kind in ("page", "part") and route.view.__module__.startswith(("cms", "shopping")):
+            for address in route.addresses(site):
+                answer_of(browser_of(site, route.seen_by), address)
+    monkeypatch.undo()
+    assert len(shown) > 30
+    differ = set()
+    for owner, examples in shown.items():
+        parts = KeptParts()
+        for values, render in examples[:3]:
+            parts.get(owner, values, partial(render, values))
+            for changed in changes(values):
+                try:
+                    fresh = render(changed)
+                except (LookupError, NoReverseMatch, TypeError, ValueError):  # no page has such values
+                    continue
+                assert parts.get(owner, changed, partial(render, changed)) == fresh, changed
+                differ |= {owner} if fresh != render(values) else set()
+    assert len(differ) > 25
+
+
+def cookies_of(site: Content) -> dict[str, dict[str, str]]:
+    """Return what browsers of all kinds of visitors send."""
+    profiles.save_preferences(BACK_OFFICE, language="de")
+    found: dict[str, dict[str, str]] = {"nobody": {}}
+    for who in site.users:
+        browser = browser_of(site, who)
+        found[who] = {name: morsel.value for name, morsel in browser.cookies.items()}
+    found["a session that is over"] = {django_settings.SESSION_COOKIE_NAME: f"{SHOPPER}:{'x' * 43}"}
+    answer = HttpResponse()
+    for look in requests.LOOKS:
+        requests.set_look(answer, look)
+        found[look] = {name: morsel.value for name, morsel in answer.cookies.items()}
+    answer.cookies.clear()
+    requests.set_cart(answer, requests.new_key())
+    request = RequestFactory().get("/")
+    notes = page_cache.MessageCookie(request)
+    notes.add(constants.SUCCESS, "For one visitor alone")
+    notes.update(answer)
+    for name, morsel in answer.cookies.items():
+        found[name] = {name: morsel.value}
+    return found
+
+
+SECRETS = re.compile(rb'name="(?:token|csrfmiddlewaretoken)" value="\w*"')  # another one each time
+
+
+@pytest.mark.thorough
+def test_nobody_is_shown_what_was_made_for_another(site: Content, settings: Any):
+    settings.DEALSITE_PAGE_CACHE_SECONDS = 600
+    visitors = cookies_of(site)
+    addresses = [
+        address
+        for route in ROUTES.values()
+        if route.view.__module__.startswith("shopping")
+        and route.roles is None
+        and route.page.kind != "action"
+        for address in route.addresses(site)
+    ]
+
+    def shown(cookies: dict[str, str], address: str) -> tuple[int, bytes, str]:
+        browser = Client()
+        browser.cookies.load(cookies)
+        answer = browser.get(address)
+        content = answer.getvalue().replace(answer["X-Request-ID"].encode(), b"")
+        return answer.status_code, SECRETS.sub(b"", content), answer.get("Cache-Control", "")
+
+    for address in addresses:
+        alone = {}
+        for name, cookies in visitors.items():
+            page_cache.forget()
+            kept.of_process.__init__()  # type: ignore[misc]
+            alone[name] = shown(cookies, address)
+        for name in [*visitors, *reversed(visitors), *visitors]:
+            assert shown(visitors[name], address) == alone[name], f"{address} as {name}"
+    page_cache.forget()

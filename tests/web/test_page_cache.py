@@ -10,6 +10,7 @@ from django_htmx.middleware import HtmxDetails
 
 from dealsite.accounts import requests
 from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.table.errors import NotFound
 from dealsite.web import page_cache
 from dealsite.web.page_cache import MessageCookie
 
@@ -387,3 +388,51 @@ def test_caches_further_away_keep_what_depends_on_nothing_but_the_address(view, 
     ]
     assert [view(request)["Cache-Control"] for request in own * 2] == ["private"] * 6
     assert "public" in view(ask(cookies={look: "nonsense", "utm": "1"}))["Cache-Control"]
+
+
+@pytest.fixture
+def read():
+    times = []
+
+    def read(slug, *, now=None, after=None):
+        if slug == "nobody":
+            raise NotFound
+        times.append(now)
+        return len(times), now
+
+    return read
+
+
+def test_what_was_read_for_one_is_shown_to_all_for_a_second(read, clock):
+    assert [page_cache.shared(read, "shoes", now=now) for now in (1, 2)] == [(1, 1), (1, 1)]
+    clock[0] += 1
+    assert [page_cache.shared(read, "shoes", now=now) for now in (3, 4)] == [(2, 3), (2, 3)]
+
+
+def test_who_asks_something_else_gets_their_own_answer(read):
+    asked = [("shoes", {}), ("bags", {}), ("shoes", {"after": "x"}), ("shoes", {"after": "y"})]
+    assert [page_cache.shared(read, slug, **more)[0] for slug, more in asked * 2] == [1, 2, 3, 4] * 2
+    assert page_cache.shared(lambda slug: slug, "shoes") == "shoes"
+
+
+def test_what_is_not_there_is_looked_for_again(read):
+    for _ in range(2):
+        with pytest.raises(NotFound):
+            page_cache.shared(read, "nobody")
+
+
+def test_what_is_shared_does_not_grow_without_end(read):
+    for number in range(2 * page_cache.SHARED):
+        page_cache.shared(read, str(number))
+    assert len(page_cache._shared) == page_cache.SHARED
+    assert page_cache.shared(read, str(number))[0] == number + 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "age", "read_again"), [(0, 0, True), (0.5, 0.4, False), (0.5, 0.5, True)]
+)
+def test_the_setting_bounds_how_long_what_was_read_is_shown(read, settings, clock, seconds, age, read_again):
+    settings.DEALSITE_PAGE_CACHE_SECONDS = seconds
+    page_cache.shared(read, "shoes")
+    clock[0] += age
+    assert page_cache.shared(read, "shoes")[0] == 1 + read_again
