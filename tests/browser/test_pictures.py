@@ -250,7 +250,9 @@ def test_a_deal_shows_avif_once_the_worker_has_made_it(editor_window):
 def test_a_page_asks_for_pictures_as_wide_as_it_draws_them_and_for_its_first_one_once(editor_window, width):
     picture = store_picture(picture_bytes(), "A drill")
     renditions.make(picture.name)
-    chosen = [now_deal(title=f"Drill {n}", picture=picture) for n in range(3)]
+    chosen = [
+        now_deal(title=f"A drill with a long name and {n} batteries", picture=picture) for n in range(3)
+    ]
     feature("front", chosen)
     feature("editors-choice", chosen)
     page: Page = editor_window(width=width, alone=True)
@@ -268,6 +270,8 @@ def test_a_page_asks_for_pictures_as_wide_as_it_draws_them_and_for_its_first_one
     ):
         page.goto(path)
         found[path] = page.evaluate(OFF)
+    shapes = page.locator(".thumb").evaluate_all("all => all.map(one => one.clientWidth / one.clientHeight)")
+    assert shapes == [1] * len(chosen)
     page.goto(f"/deals/{card.id}/{card.slug}/")
     asked = "performance.getEntriesByType('resource').filter(e => e.name.includes('/media/')).length"
     assert page.evaluate(asked) == 1  # what the head preloads is what the page shows
