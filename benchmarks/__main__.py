@@ -125,7 +125,13 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     print(f"\n{results}\n")
     if not options.only:
         report.rewrite(ROOT / "docs" / "performance.md", results)
-    grown = [*report.growth(costs), *slow, *weights.too_much(weighed, shown), *table_client.too_much(calls)]
+    grown = [
+        *report.growth(costs),
+        *pages.too_much(costs),
+        *slow,
+        *weights.too_much(weighed, shown),
+        *table_client.too_much(calls),
+    ]
     for sentence in grown:
         print(sentence, file=sys.stderr)
     return 1 if grown else 0

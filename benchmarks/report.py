@@ -5,19 +5,21 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.pages import Cost
+from benchmarks.pages import BUDGETS, Cost
 
+FULL = 1_000
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def tables(costs: list[Cost], served: dict[str, tuple[float, float]]) -> str:
     """Return the results as two Markdown tables."""
     lines = [
-        "| content | deals | page | ms (p50) | ms (p95) | calls | read units |",
-        "|---|---:|---|---:|---:|---:|---:|",
+        "| content | deals | page | ms (p50) | ms (p95) | processor, ms | in gets | budget | calls | read units |",
+        "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
-        f"| {c.content} | {c.deals:,} | {c.page} | {c.p50:.1f} | {c.p95:.1f} | {c.calls} | {c.units:g} |"
+        f"| {c.content} | {c.deals:,} | {c.page} | {c.p50:.1f} | {c.p95:.1f} | {c.processor:.1f} | {c.gets:.1f} "
+        f"| {BUDGETS.get(c.page, '')} | {c.calls} | {c.units:g} |"
         for c in costs
     ]
     lines += ["", "| content | front pages a second | without the page cache |", "|---|---:|---:|"]
@@ -34,10 +36,14 @@ def rewrite(path: Path, results: str) -> None:
 
 
 def growth(costs: list[Cost]) -> list[str]:
-    """Return a sentence for each page that costs more calls or clearly more units where there are more deals."""
+    """Return a sentence for each page that costs more calls or clearly more units where there are more deals.
+
+    Fewer than FULL do not fill each list's first page, which then is read by fewer calls.
+    """
     found = []
     for page in dict.fromkeys(cost.page for cost in costs):
-        by_size = sorted((cost for cost in costs if cost.page == page), key=lambda cost: cost.deals)
+        full = (cost for cost in costs if cost.page == page and cost.deals >= FULL)
+        by_size = sorted(full, key=lambda cost: cost.deals)
         for small, large in pairwise(by_size):
             if large.calls > small.calls:
                 found.append(
