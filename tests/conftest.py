@@ -38,7 +38,7 @@ from dealsite.web import counting, page_cache, readiness
 from shopping.templatetags.shopping import hot_of_process
 from tests import measuring
 from tests.faults.unkind import Faults
-from tests.kept_parts import CheckedParts, watch
+from tests.kept_parts import CheckedParts, render
 from tests.searching import index_table
 from tests.table_requests import handled
 
@@ -53,7 +53,7 @@ ONE_TABLE = ("accounts", "cms", "data", "shopping", "site", "web")
 SEED = int(os.environ.get("FAULT_SEED") or 0)  # another seed, other faults
 _numbers = itertools.count()
 kept.of_process = CheckedParts()
-kept.KeptNode.inside = watch  # type: ignore[method-assign, assignment]
+kept.KeptNode.render = render  # type: ignore[method-assign, assignment]
 
 
 def pytest_collection_finish() -> None:

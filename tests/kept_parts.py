@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.template import Context
 from django.utils.safestring import SafeString
 
+from dealsite.templatetags import kept
 from dealsite.templatetags.kept import KeptNode, KeptParts
+
+RENDER = KeptNode.render  # as it is on a site
 
 
 class CheckedParts(KeptParts):
@@ -44,9 +47,14 @@ class Watched(Context):
         return isolated
 
 
-def watch(_node: KeptNode, page: Context, values: dict[str, Any]) -> Context:
-    """Stand in for `KeptNode.inside`."""
-    inside: Any = page.new(values)
-    inside.__class__ = Watched
-    inside.page = page
-    return cast(Context, inside)
+def render(node: KeptNode, page: Context) -> SafeString:
+    """Stand in for `KeptNode.render`."""
+    values = {name: expression.resolve(page) for name, expression in node.given.items()}
+
+    def make() -> str:
+        inside: Any = page.new(values)
+        inside.__class__ = Watched
+        inside.page = page
+        return node.nodelist.render(inside)
+
+    return kept.of_process.get(node, values, make)

@@ -113,20 +113,17 @@ class DealRow:
     def shown(self, now: datetime) -> "ShownDeal":
         """Return what its row is drawn from."""
         card, known = self.card, self.known
-        live, expires, changed = (
-            brief(when, now) for when in (card.live_at, card.expires_at, known.changed_at)
-        )
         return ShownDeal(
             card,
             self.kind,
             self.state,
-            self.category_name,
-            known.changed_by,
-            known.likes,
-            has_all_files(card.picture),
-            live,
-            expires,
-            changed,
+            category=self.category_name,
+            changed_by=known.changed_by,
+            likes=known.likes,
+            has_all_files=has_all_files(card.picture),
+            live=brief(card.live_at, now),
+            expires=brief(card.expires_at, now),
+            changed=brief(known.changed_at, now),
         )
 
 

@@ -59,29 +59,13 @@ def picture_element(
     `sizes` as HTML has it, or a name of SIZES; `width` is for browsers that do not choose, or know no AVIF; `alt` if
     not the picture's own; `box` the side of a square that it fills; `first` where it is what the page is about.
     """
-    is_made, alt = renditions.are_made(picture.name), picture.alt if alt is None else f"{alt}"
-    return _element(picture, is_made, sizes, width, alt, css, box, lazy, first)
-
-
-@functools.lru_cache(2_000)
-def _element(
-    picture: Picture,
-    is_made: bool,
-    sizes: str,
-    width: int,
-    alt: str,
-    css: str,
-    box: int,
-    lazy: bool,
-    first: bool,
-) -> SafeString:
-    kind, candidates = _candidates(picture, is_made, sizes)
+    kind, candidates = _candidates(picture, sizes)
     image = format_html(
         '<img{} src="{}"{} alt="{}" width="{}" height="{}" decoding="async"{}>',
         _attribute("class", " ".join(filter(None, (css, focal_classes(picture))))),
         uploads.url(picture, width),
         "" if kind == renditions.AVIF else candidates,
-        alt,
+        picture.alt if alt is None else alt,
         box or picture.width,
         box or picture.height,
         _attribute("loading", "lazy") if lazy else _attribute("fetchpriority", "high" if first else ""),
@@ -96,17 +80,17 @@ def picture_preload(picture: Picture | None, sizes: str) -> SafeString:
     """`{% picture_preload card.picture "card" %}`: the link of a head that asks for the file that the element shows."""
     if not picture:
         return SafeString("")
-    kind, candidates = _candidates(picture, renditions.are_made(picture.name), sizes, "image")
+    kind, candidates = _candidates(picture, sizes, "image")
     link = '<link rel="preload" as="image" type="image/{}"{} fetchpriority="high">'
     return format_html(link, kind, candidates)
 
 
-def _candidates(picture: Picture, is_made: bool, sizes: str, prefix: str = "") -> tuple[str, SafeString]:
+def _candidates(picture: Picture, sizes: str, prefix: str = "") -> tuple[str, SafeString]:
     """Return the kind of a picture's files and the attributes `srcset` and `sizes`: AVIF once all files are there.
 
     They name what a screen of two pixels each way could want.
     """
-    sizes = _sizes_of(picture, sizes)
+    is_made, sizes = renditions.are_made(picture.name), _sizes_of(picture, sizes)
     kind, widths = (renditions.AVIF, renditions.WIDTHS) if is_made else (renditions.WEBP, encoding.WIDTHS)
     most = 2 * _widest(sizes)
     fewer = next((number for number, width in enumerate(widths, 1) if width >= most), len(widths))

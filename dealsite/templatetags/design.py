@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 from django import forms, template
 from django.conf import settings
@@ -16,11 +17,12 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext as _, gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.entities import commerce
 from dealsite.data.table.ids import iso
+from dealsite.templatetags import kept
 
 register = template.Library()
 
@@ -34,7 +36,7 @@ CATEGORY_ICONS = {
     "fashion-beauty": "shirt",
     "toys-hobbies": "puzzle",
 }
-MENU_PAGES = ("front_page", "brands", "editors_choice", "category", "about")
+MENU_PAGES = ("front_page", "brands", "editors_choice", "category")
 CURRENCY_SIGNS = {"EUR": "€", "GBP": "£", "USD": "$"}
 
 MESSAGE_LOOKS = {
@@ -227,8 +229,13 @@ def moment(when: datetime | None) -> SafeString | str:
     )
 
 
-# The minutes after which what `brief` says may change, for times that are less than so many minutes off.
-BRIEF_STEPS = ((1, 10 * 60), (60, 48 * 60), (24 * 60, math.inf))
+# Of times less than so many minutes off: after how many minutes other words hold, and the words.
+SPANS = (
+    (60, 1, gettext_lazy("%(minutes)d min")),
+    (10 * 60, 1, gettext_lazy("%(hours)d h %(minutes)02d")),  # of those to come alone
+    (48 * 60, 60, gettext_lazy("%(hours)d h")),
+    (math.inf, 24 * 60, gettext_lazy("%(days)d d")),
+)
 
 
 @register.simple_tag
@@ -236,33 +243,27 @@ def brief(when: datetime | None, now: datetime, *, clock: object = False) -> Saf
     """How far off a time is, "in 3 h 18", "in 35 h", "16 d ago", or by the clock, with the whole time at hand."""
     if not when:
         return ""
-    minutes = int(abs((when - now).total_seconds())) // 60
-    step = next(step for step, end in BRIEF_STEPS if minutes < end)
-    zone = str(timezone.get_current_timezone())
-    return _brief(when, minutes // step * step, when > now, bool(clock), get_language(), zone)
+    minutes, is_ahead = int(abs((when - now).total_seconds())) // 60, when > now
+    span, step = next(
+        (number, step)
+        for number, (end, step, _words) in enumerate(SPANS)
+        if minutes < end and (is_ahead or number != 1)
+    )
+    shown: dict[str, Any] = {"when": when, "minutes": minutes // step * step, "span": span}
+    shown |= {"ahead": is_ahead, "clock": bool(clock)}
+    return kept.of_process.get("brief", shown, lambda: _brief(**shown))
 
 
-@lru_cache(maxsize=4096)
-def _brief(
-    when: datetime, minutes: int, is_ahead: bool, by_the_clock: bool, _language: str | None, _zone: str
-) -> SafeString:
-    hours, days = minutes // 60, minutes // 1440
-    if hours < 1:
-        span = _("%(minutes)d min") % {"minutes": minutes}
-    elif hours < 10 and is_ahead:
-        span = _("%(hours)d h %(minutes)02d") % {"hours": hours, "minutes": minutes % 60}
-    elif days < 2:
-        span = _("%(hours)d h") % {"hours": hours}
-    else:
-        span = _("%(days)d d") % {"days": days}
-    words = _("in %(span)s") if is_ahead else _("%(span)s ago")
+def _brief(when: datetime, minutes: int, span: int, *, ahead: bool, clock: bool) -> SafeString:
+    numbers = {"minutes": minutes % 60, "hours": minutes // 60, "days": minutes // 1440}
+    words = (_("in %(span)s") if ahead else _("%(span)s ago")) % {"span": SPANS[span][2] % numbers}
     local = timezone.localtime(when)
     whole = f"{date_format(local)}, {local:%H:%M} {local.tzname() or 'UTC'}"
     return format_html(
         '<time datetime="{}" title="{}">{}<span class="sr-only">: {}</span></time>',
         when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         whole,
-        f"{local:%H:%M}" if by_the_clock else words % {"span": span},
+        f"{local:%H:%M}" if clock else words,
         whole,
     )
 

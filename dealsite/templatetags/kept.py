@@ -76,11 +76,7 @@ class KeptNode(template.Node):
 
     def render(self, context: template.Context) -> SafeString:
         values = {name: expression.resolve(context) for name, expression in self.given.items()}
-        return of_process.get(self, values, lambda: self.nodelist.render(self.inside(context, values)))
-
-    def inside(self, context: template.Context, values: dict[str, Any]) -> template.Context:
-        """Return what a part knows: its values, and nothing of its page."""
-        return context.new(values)
+        return of_process.get(self, values, lambda: self.nodelist.render(context.new(values)))
 
 
 @register.tag

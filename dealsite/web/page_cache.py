@@ -17,7 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import wraps
@@ -244,6 +244,7 @@ def _group_of(key: PageKey) -> tuple[str, bool]:
 
 _pages = KeptPages()
 _shared: dict[Any, tuple[float, Any]] = {}
+_shared_lock = threading.Lock()
 Answer = TypeVar("Answer")
 
 
@@ -300,9 +301,10 @@ def shared(read: Callable[..., Answer], *args: Any, **asked: Any) -> Answer:
         answer: Answer = known[1]
         return answer
     answer = read(*args, **asked)
-    _shared[key] = (began, answer)
-    while len(_shared) > SHARED:
-        with suppress(KeyError, RuntimeError):  # another thread makes room, too
+    with _shared_lock:
+        _shared.pop(key, None)  # it goes to the end: the first was read longest ago
+        _shared[key] = (began, answer)
+        if len(_shared) > SHARED:
             del _shared[next(iter(_shared))]
     return answer
 

@@ -34,6 +34,7 @@ from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.people import profiles, sessions
 from dealsite.templatetags import kept
+from dealsite.templatetags.design import _brief
 from dealsite.templatetags.kept import KeptNode, KeptParts
 from dealsite.web import page_cache
 from dealsite.web.pages import page_of
@@ -234,12 +235,11 @@ def test_a_kept_part_is_another_one_for_each_of_its_values(site: Content, monkey
     get = KeptParts.get
 
     def note(parts: KeptParts, owner: Any, values: dict[str, Any], make: Callable[[], str]) -> SafeString:
-        inside = inspect.getclosurevars(make).nonlocals
         if isinstance(owner, KeptNode):
-            context = inside["context"].new({})
+            context = inspect.getclosurevars(make).nonlocals["page"].new({})
             render = lambda values: owner.nodelist.render(context.new(values))  # noqa: E731
         else:
-            render = partial(render_to_string, owner)
+            render = partial(render_to_string, owner) if owner != "brief" else lambda values: _brief(**values)
         shown.setdefault(owner, []).append((values, render))
         return get(parts, owner, values, make)
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.accounts.locales import UserZone
 from dealsite.templatetags import kept
 from dealsite.templatetags.kept import KeptNode, KeptParts
+from tests import kept_parts
 
 EIGHT = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
@@ -120,7 +121,7 @@ def rendered(source: str, **values: Any) -> str:
 
 
 def test_inside_a_template_sees_what_it_is_given_and_nothing_else(monkeypatch):
-    monkeypatch.setattr(KeptNode, "inside", lambda self, context, values: context.new(values))
+    monkeypatch.setattr(KeptNode, "render", kept_parts.RENDER)
     source = "{% kept name=row.title number %}{{ name }} {{ number }}{{ row.title }}{{ other }}{% endkept %}{{ other }}"
     assert rendered(source, row=Row("<i>"), number=3, other="x") == "&lt;i&gt; 3x"
 

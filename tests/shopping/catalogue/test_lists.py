@@ -324,3 +324,15 @@ def test_below_few_live_deals_of_a_brand_stand_those_of_others(client: Client, s
     make_deal()
     search_index()
     assert "others-title" not in client.get("/brands/nordlicht/").content.decode()
+
+
+def test_menus_mark_the_page_that_they_lead_to(client: Client):
+    front = client.get("/").content.decode()
+    menus = "".join(re.findall(r"<nav [^>]*(?:site-categories|More|Footer).*?</nav>", front, re.DOTALL))
+    links = {*re.findall(r'<a href="(/[^"]*)"', menus)} - {"/deals.atom"}
+    pages = {link for link in links if not link.startswith("/about/")}
+    assert {"/", "/brands/", "/editors-choice/", LISTS[2]} < pages
+    for link in pages:
+        html = client.get(link).content.decode()
+        assert re.search(rf'<a href="{link}"\s+aria-current="page"', html), link
+        assert len(re.findall(r'<a href="/[^"]*"\s+aria-current="page"', html)) < 4, link
