@@ -14,10 +14,11 @@ from django.utils import timezone
 
 from dealsite.accounts import requests
 from dealsite.data import table
-from dealsite.data.catalogue import brands, categories, lists
+from dealsite.data.catalogue import categories, lists
 from dealsite.data.people import sessions, users
 from dealsite.data.table.errors import AlreadyExists
 from dealsite.data.table.ids import new_ulid
+from dealsite.search.brands import live_deals
 
 EDITOR = "benchmark"
 WARM_UP = 5
@@ -75,8 +76,8 @@ def too_much(costs: list[Cost]) -> list[str]:
 
 def addresses() -> dict[str, str]:
     """Return the pages by their names: the largest category and brand, a deal with a picture if there is one."""
-    counts = brands.counts(brand.slug for brand in brands.all_brands())
-    brand = max(counts, key=lambda slug: (counts[slug].deals, slug))
+    counted = live_deals(now=timezone.now())
+    brand = counted.brands[0].slug if counted else ""
     category = max(categories.all_categories(), key=lambda one: one.deals or 0)
     card = max(lists.front_page(now=timezone.now())[1].cards, key=lambda card: bool(card.picture))
     return {

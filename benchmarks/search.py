@@ -129,7 +129,7 @@ def _until_found(word: str) -> float:
     from dealsite.search.finding import find
     from dealsite.search.question import Question
 
-    brand = brands.all_brands()[0]
+    brand = brands.names(size=1).rows[0]
     content = DealContent(
         title=f"Mechanical keyboard {word}",
         brand=brand.slug,

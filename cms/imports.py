@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.vary import vary_on_headers
-from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from cms.deals.history import ENTRY_KINDS
@@ -34,8 +33,9 @@ from cms.lists.deal_list import query
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, new_id_in
 from dealsite.accounts.decorators import editors, sent_again
+from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
 from dealsite.data.entities.work import (
@@ -49,12 +49,14 @@ from dealsite.data.entities.work import (
 )
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.jobs import Job, payload_from_item
+from dealsite.data.names import slugify
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import from_iso, new_ulid
 from dealsite.imports import csv_files, csv_format, layout
 from dealsite.imports.csv_files import ENCODINGS, BadFile, in_each
 from dealsite.imports.csv_format import START_BYTES
 from dealsite.imports.layout import Layout, NameChoice, format_of, name_key
+from dealsite.search.brands import brands_near
 from dealsite.templatetags.design import grouped, moment, money
 from dealsite.text.spreadsheets import number_in
 from dealsite.web.uploads import takes_files
@@ -201,12 +203,13 @@ def _name(request: EditorRequest, one: Import) -> HttpResponse:
     for number, category in enumerate(one.categories):
         if (slug := request.POST.get(f"category_{number}", "")) in CATEGORIES:
             categories.append(NameChoice(name_key(category["name"]), slug))
-    for brand, typed in zip(one.brands, request.POST.getlist("brand"), strict=False):
-        if slug := brand_slug(typed[:200]):
-            if slug in brand_names.names():
-                own_brands.append(NameChoice(name_key(brand["name"]), slug))
-            else:
-                wrong.append(typed)
+    named = [*zip(one.brands, (typed[:200] for typed in request.POST.getlist("brand")), strict=False)]
+    found = brands.named_by(filter(None, (slugify(typed) for _brand, typed in named)))
+    for brand, typed in named:
+        if own := found.get(slugify(typed)):
+            own_brands.append(NameChoice(name_key(brand["name"]), own.slug))
+        elif slugify(typed):
+            wrong.append(typed)
     if wrong:
         messages.error(request, _("There is no brand “%(name)s”.") % {"name": wrong[0][:80]})
         return redirect("cms_import", one.id)
@@ -369,10 +372,9 @@ def _import_label(one: Import, number: int, shown: str) -> str:
 
 def _near(slug: str) -> dict[str, Any]:
     """Return the name of the brand that is one or two letters apart from a new one, if there is one."""
-    names = brand_names.names()
-    most = min(2, len(slug) // 4)
-    found = process.extractOne(slug, list(names), scorer=OSA.distance, score_cutoff=most)
-    return {"near": names[found[0]], "apart": found[1]} if found else {}
+    apart = {brand.name: OSA.distance(slug, brand.slug) for brand in brands_near(slug)}
+    near = min(apart, key=apart.__getitem__, default="")
+    return {"near": near, "apart": apart[near]} if near and apart[near] <= min(2, len(slug) // 4) else {}
 
 
 def _change_row(change: dict[str, Any], left_out: Collection[int]) -> dict[str, Any]:

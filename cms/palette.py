@@ -18,12 +18,10 @@ from cms.lists.deal_list import DealRow, deal_rows, id_in, query
 from cms.shared.forms import DealForm
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
-from cms.taxonomy import brands_like
 from dealsite.accounts.decorators import staff
-from dealsite.data.catalogue.brands import all_brands
 from dealsite.data.catalogue.lists import DealFilter
-from dealsite.data.names import slugify
 from dealsite.data.table.ids import iso, new_ulid
+from dealsite.search.brands import brands_like
 from dealsite.search.lists import find_deals, words_in
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
@@ -151,6 +149,6 @@ def _choice(place: Place) -> Choice:
 
 
 def _brands(words: str) -> list[Choice]:
-    """Return the brands that begin so, then those that hold it. 1 query."""
-    found = brands_like(slugify(words), all_brands())[:MOST_SHOWN]
+    """Return the brands that begin so, then those that have such words. 1 query."""
+    found = brands_like(words, size=MOST_SHOWN).rows
     return [Choice(brand.name, reverse("cms_brand", args=[brand.slug]), "store") for brand in found]

@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
-from rapidfuzz import fuzz, process
 
 from cms.bulk_form import total_of
 from cms.jobs import row as job_row
@@ -23,22 +22,21 @@ from cms.shared.forms import BrandForm, CategoryForm, DealForm, typed_texts
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import brand_merges, brands, categories
-from dealsite.data.catalogue.brands import Brand, BrandName
+from dealsite.data.catalogue.brands import LETTERS, Brand, BrandName
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.categories import Entry, Kind, Stored
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.catalogue.display_names import NameCache, brand_names, category_names
+from dealsite.data.catalogue.display_names import BrandNames, CategoryNames, brand_names, category_names
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, Text
-from dealsite.text.spreadsheets import number_in
+from dealsite.search.brands import brands_like, brands_near
 from dealsite.web.uploads import PICTURE_FORM, takes_files
-from dealsite.worker.exports import exported, in_batches
+from dealsite.worker.exports import every, exported, in_batches
 
 MOST_NAMES = 20
 MOST_MEANT = 3  # that an error asks about
-NEAR = 75  # percent of the letters of two names that are the same, in the same order
 
 
 def named_content(form: DealForm) -> tuple[DealContent, Brand | None]:
@@ -66,8 +64,8 @@ def find_brand(form: DealForm) -> Brand | None:
     try:
         return brands.named(known.get(name) or name)
     except NotFound:
-        if not form.cleaned_data.get("brand_new") and (every := brands.all_brands()):
-            form.add_error("brand", _refusal(name, brands_near(slugify(name), every)))
+        if not form.cleaned_data.get("brand_new") and brands.names(size=1).rows:
+            form.add_error("brand", _refusal(name, brands_near(name)))
         return None
 
 
@@ -89,29 +87,16 @@ def create_brand(form: DealForm, *, by: str, now: datetime) -> Brand:
         return brands.named(name)
 
 
-def brands_like(typed: str, known: list[BrandName]) -> list[BrandName]:
-    """Return the brands of which a name, as a slug, begins so, then those of which one holds it."""
-    found = [brand for brand in known if typed and brand.holds(typed)]
-    return sorted(found, key=lambda brand: (not brand.begins(typed), brand.name.casefold()))
-
-
-def brands_near(typed: str, known: list[BrandName]) -> list[BrandName]:
-    """Return the brands of which a name, as a slug, is nearly so, the nearest first."""
-    names = {name: brand for brand in known for name in (brand.slug, *brand.also)}
-    found = process.extract(typed, list(names), scorer=fuzz.ratio, score_cutoff=NEAR, limit=MOST_NAMES)
-    return list(dict.fromkeys(names[name] for name, _score, _place in found))
-
-
 @editors.part("1 query")
 def brand_name_list(request: EditorRequest) -> HttpResponse:
     """The brands that go with what an editor has typed so far, as options; of a deal, a new one, too."""
     text = (request.GET.get("to_brand") or request.GET.get("brand", ""))[:NAME_CHARACTERS].strip()
-    typed, known = slugify(text), brands.all_brands()
-    is_known = any(typed in (brand.slug, *brand.also) for brand in known)
-    near = brands_near(typed, known)[is_known:]
-    found = dict.fromkeys([*brands_like(typed, known), *near] if typed else known)
+    typed = slugify(text)
+    found = brands_like(text if typed else "", size=MOST_NAMES).rows
+    is_known = bool(typed and brands.named_by([typed]))
+    near = [brand for brand in brands_near(text) if brand not in found] if typed and not is_known else []
     new = text if typed and not is_known and request.GET.get("create") else ""
-    context = {"found": list(found)[:MOST_NAMES], "near": near, "new": new}
+    context = {"found": [*found, *near][:MOST_NAMES], "near": near, "new": new}
     return render(request, "cms/taxonomy/_brand_names.html", context)
 
 
@@ -144,7 +129,7 @@ class TextsPage(Generic[Stored]):
     kind: Kind
     form: type[BrandForm]
     data: TextsData[Stored]
-    names: NameCache
+    names: BrandNames | CategoryNames
     saved: Text
     renamed: Text
 
@@ -206,16 +191,9 @@ CATEGORY_PAGE = TextsPage(
 )
 
 
-def _brand_filter(query: QueryDict) -> tuple[str, str]:
-    return query.get("letter", "")[:5], query.get("q", "")[:100]
-
-
-def _brands_found(every: list[BrandName], letter: str, text: str) -> list[BrandName]:
-    """Return the brands whose names hold a text, or else begin with a letter."""
-    if text:
-        wanted = slugify(text)
-        return [brand for brand in every if wanted and brand.holds(wanted)]
-    return [brand for brand in every if not letter or brand.letter == letter]
+def _brand_filter(query: QueryDict) -> dict[str, str]:
+    letter = query.get("letter", "")
+    return {"typed": query.get("q", "")[:100], "letter": letter if letter in LETTERS else ""}
 
 
 def _with_deals(shown: list[BrandName]) -> list[tuple[BrandName, int]]:
@@ -225,7 +203,7 @@ def _with_deals(shown: list[BrandName]) -> list[tuple[BrandName, int]]:
 
 
 def _all_brand_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, object]]:
-    for some in in_batches(_brands_found(brands.all_brands(), *_brand_filter(query))):
+    for some in in_batches(every(partial(brands_like, **_brand_filter(query), size=BRANDS_A_PAGE))):
         for brand, number in _with_deals(some):
             yield {"slug": brand.slug, "name": brand.name, "deals": number}
 
@@ -235,21 +213,17 @@ def _all_brand_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, objec
 @exported(gettext_lazy("Brands"), "short_name=slug, name, deals", _all_brand_rows)
 def brand_list(request: EditorRequest) -> HttpResponse:
     """Brands from A to Z, by letter or by a part of the name, with the number of deals of each."""
-    every = brands.all_brands()
-    letter, text = _brand_filter(request.GET)
-    found = _brands_found(every, letter, text)
-    first = number_in(request.GET.get("from", "0"), most=7) or 0
-    first = first if first < len(found) else 0
-    chosen = {"q": text} if text else {"letter": letter}
-    last = first + BRANDS_A_PAGE
+    asked = _brand_filter(request.GET)
+    after, before = request.GET.get("after"), request.GET.get("before")
+    page = brands_like(**asked, after=after, before=before, size=BRANDS_A_PAGE)
+    chosen = {"q": asked["typed"]} if asked["typed"] else {"letter": asked["letter"]}
     context = {
-        "rows": _with_deals(found[first:last]),
-        "letters": list(dict.fromkeys(brand.letter for brand in every)),
-        "letter": letter,
-        "text": text,
-        "total": len(found),
-        "before": query(chosen | {"from": str(max(first - BRANDS_A_PAGE, 0))}) if first else "",
-        "after": query(chosen | {"from": str(last)}) if last < len(found) else "",
+        "rows": _with_deals(page.rows),
+        "letters": LETTERS,
+        "letter": asked["letter"],
+        "text": asked["typed"],
+        "before": page.before and query(chosen | {"before": page.before}),
+        "after": page.after and query(chosen | {"after": page.after}),
     }
     template = "cms/taxonomy/_brand_rows.html" if request.htmx else "cms/taxonomy/brands.html"
     return render(request, template, context)

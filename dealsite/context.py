@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from dealsite.accounts import requests
 from dealsite.accounts.requests import is_behind_unknown_proxy
-from dealsite.data.catalogue.display_names import category_names, missing_categories
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.entities.operations import SITE_PAGES
 from dealsite.data.jobs import site_switch
 from dealsite.home import COMMAND
@@ -22,7 +22,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "currency": settings.DEALSITE_CURRENCY,
         "categories": category_names.names(),
         "about_pages": SITE_PAGES,
-        "missing_categories": missing_categories,
+        "missing_categories": category_names.missing,
         "user": getattr(request, "user", None),
         "cms_frame": "cms/base.html" if _is_at_work(request) else "",
         "is_behind_unknown_proxy": is_behind_unknown_proxy(request),

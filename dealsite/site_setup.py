@@ -20,7 +20,7 @@ from django.core.mail import get_connection, send_mail
 
 from dealsite import environment
 from dealsite.data import table
-from dealsite.data.catalogue import categories
+from dealsite.data.catalogue import brands, categories
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.people import users
 from dealsite.data.table import schema
@@ -155,6 +155,7 @@ def prepare(*, warm: Throughput | None = None, repair: bool = False) -> bool:
             if repair:
                 raise  # else problems() names what is off
     categories.create_all()
+    brands.list_names_anew()
     return made
 
 

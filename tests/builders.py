@@ -18,6 +18,7 @@ from dealsite.data.names import slugify
 from dealsite.data.people import announcements
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table import errors, ids
+from dealsite.data.table.paging import to_end
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 EVER = datetime(9000, 1, 1, tzinfo=UTC)  # after all that tests and the machine's clock do
@@ -75,6 +76,11 @@ def make_brand(name: str = "Nordlicht", **overrides: Any) -> Brand:
         return brands.create(name, **(filled | overrides))
     except errors.AlreadyExists:
         return brands.get(slugify(name))
+
+
+def all_brands() -> list[brands.BrandName]:
+    """Return all brands, from A to Z."""
+    return [brand for page in to_end(brands.names) for brand in page.rows]
 
 
 def make_deal(

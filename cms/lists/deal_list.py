@@ -261,7 +261,8 @@ def _list_page(
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
     columns = columns_of(chosen["columns"], chosen["sort"])
     typed = request.GET.get("brand", "")[:80]
-    brand = brand_names.names().get(matching.brand, typed) if matching.brand else typed
+    shown = brand_names.names([matching.brand])[matching.brand] if matching.brand else ""
+    brand = typed if shown == matching.brand else shown
     numbers = totals(matching, now=now, is_sorted=bool(chosen["sort"]))
     context |= {
         "state": matching.state,

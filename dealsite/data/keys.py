@@ -1,7 +1,7 @@
 """The key chart: every key of the table on one page, for reads and writes alike.
 
 A key's function returns (PK, SK), an index's the attributes that put an item into a list, which is labelled with the
-question that it answers. `keys.deals_of_day.partition(day)` is where to ask, `keys.brand_letter.between()` a range of
+question that it answers. `keys.deals_of_day.partition(day)` is where to ask, `keys.days.between()` a range of
 sort keys there. table/key_templates.py says how to write a line; docs/access-patterns.md shows all.
 
     GSI1  by day, month or id        GSI2  by brand or user        GSI3  by category or open work
@@ -69,7 +69,7 @@ trashed = index(GSI1, "TRASH", "{at:time}#{kind:word}#{target:ulid}", "what lies
 # Brands, categories and pages
 brand = key("BRAND#{slug}", "BRAND#{slug}")
 brand_counts = key("BRAND#{slug}", "COUNTS", "how many deals, likes and watches a brand has")
-brand_letter = key("BRANDS", "LETTER#{letter:text}", "names of the brands that begin with a letter")
+brand_name = key("BRANDS", "NAME#{name:slug}", "a brand by one of its names; all of them from A to Z")
 category = key("CATEGORY#{slug}", "CATEGORY#{slug}", "its texts and featured deals")
 category_counts = key("CATEGORY#{slug}", "COUNTS", "how many deals, likes and watches a category has")
 front_page = key("FRONTPAGE", "FRONTPAGE", "its featured deals")

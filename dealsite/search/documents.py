@@ -1,4 +1,4 @@
-"""What the index holds of a deal or a draft: words, what lists are filtered and sorted by, and its card.
+"""What the index holds of a deal or draft, words, what lists are filtered and sorted by, its card; of a brand, names.
 
 Words are folded the same way where they are indexed, asked for and shown: case, accents and punctuation.
 """
@@ -24,7 +24,7 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.deals import LinkCheck, check_of
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.entities.deals import HERE
-from dealsite.data.names import UNSEEN
+from dealsite.data.names import UNSEEN, slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH, from_iso, iso, number_of
 from dealsite.text import markdown
@@ -188,9 +188,9 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 10  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 11  # counts up when fields, or words, change: an index of another format is made anew
 
-DEAL, DRAFT, GONE, CHECKPOINT = "deal", "draft", "gone", "checkpoint"
+DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
 DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
 SECOND_BITS, CENT_BITS, CHANGE_BITS = 34, 30, 22
@@ -230,9 +230,10 @@ def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What the index keeps of a deal or a draft, all of what its document is made of; a note that it is gone is empty.
+    """What the index keeps of a deal, draft or brand, all that its document is made of; of one that is gone, nothing.
 
     `sequence` is the change of the item that it holds, `counted` that of how many like it. `description` is plain text.
+    `slug` and `names` are a brand's, its own name first.
     """
 
     sequence: str = ""
@@ -246,10 +247,14 @@ class StoredDocument:
     likes: int = 0
     counted: str = ""
     checkpoint: str | None = None
+    slug: str = ""
+    names: Sequence[str] = ()
 
     @classmethod
     def of_item(cls, item: Item) -> Self:
-        """Return what is to be kept of a deal's or a draft's item."""
+        """Return what is to be kept of an item that is indexed."""
+        if item["type"] == "Brand":
+            return cls(kind=BRAND, slug=item["slug"], names=[item["name"], *item.get("also", ())])
         card = DealCard.from_item(item["card"])
         return cls(
             kind=DEAL if item["type"] == "Deal" else DRAFT,
@@ -287,8 +292,12 @@ def stored_of(searcher: tantivy.Searcher, key: str) -> StoredDocument | None:
 
 
 def is_indexed(item: Item | None) -> bool:
-    """Tell whether an item is found by search: a deal or a draft; of a published draft only a pointer is left."""
-    return item is not None and item.get("type") in ("Deal", "Draft") and bool(item.get("card"))
+    """Tell whether search finds an item: a deal, a draft that is not just a pointer, a brand that was not merged."""
+    if item is None:
+        return False
+    if item.get("type") == "Brand":
+        return "merged_into" not in item
+    return item.get("type") in ("Deal", "Draft") and bool(item.get("card"))
 
 
 def document_of(key: str, stored: StoredDocument) -> tantivy.Document:
@@ -296,6 +305,10 @@ def document_of(key: str, stored: StoredDocument) -> tantivy.Document:
     fields = {"key": key, "kind": stored.kind, "stored": stored.packed()}
     if stored.card:
         fields |= _searched(stored, stored.card)
+    elif stored.names:
+        named = " ".join(stored.names)
+        fields["brand_slug"] = [*dict.fromkeys([stored.slug, *map(slugify, stored.names)])]
+        fields |= {"title": " ".join(words_of(named))} | _words_in(named)
     return tantivy.Document.from_dict(fields, SCHEMA)
 
 
@@ -316,8 +329,7 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "title": " ".join(words_of(card.title)),
         "brand": " ".join(words_of(card.brand_name)),
         "description": " ".join(words_of(stored.description)),
-        "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
-        "runs": " ".join(pair for word in WORD.findall(fold(spelled)) for pair in pairs(word)),
+        **_words_in(spelled),
         "live_at": number >> 80,
         "expires_at": milliseconds(card.expires_at) if card.expires_at else NEVER,
         "cents": cents,
@@ -328,6 +340,13 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "by_discount": ((card.percent_off or 0) << SECOND_BITS) | seconds,
         "by_likes": (stored.likes << SECOND_BITS) | seconds,
         "by_change": (changed << CHANGE_BITS) | number % 2**CHANGE_BITS,
+    }
+
+
+def _words_in(text: str) -> dict[str, Any]:
+    return {
+        "words": " ".join([*words_of(text), *other_spellings(text)]),
+        "runs": " ".join(pair for word in WORD.findall(fold(text)) for pair in pairs(word)),
     }
 
 

@@ -90,11 +90,11 @@ def checkpoint_in(generation: Path) -> str | None:
     return found.checkpoint if found else None
 
 
-INDEXED = ("DEAL#", "DRAFT#")
+INDEXED = ("DEAL#", "DRAFT#", "BRAND#")
 
 
 class SearchIndex:
-    """Deals and drafts by their words, in a folder of this machine. See `dealsite.stream.projection.Projection`."""
+    """Deals, drafts and brands by their words, in a folder of this machine: see `dealsite.stream.projection`."""
 
     name = "search"
     patience = 0.05
@@ -197,7 +197,7 @@ class SearchIndex:
 
 
 def is_of_index(key: Key) -> bool:
-    """Tell whether a key is a deal's or a draft's own, not that of something beside it."""
+    """Tell whether a key is a deal's, draft's or brand's own, not that of something beside it."""
     return key[0] == key[1] and key[0].startswith(INDEXED)
 
 

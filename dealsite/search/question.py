@@ -10,9 +10,10 @@ from typing import Literal, Self
 from tantivy import FieldType, Occur, Query, Searcher
 
 from dealsite.data.catalogue.cards import ENDING_SOON
-from dealsite.data.catalogue.display_names import brand_names, category_names
-from dealsite.data.names import normalise
+from dealsite.data.catalogue.display_names import category_names
+from dealsite.data.names import normalise, slugify
 from dealsite.search.documents import (
+    BRAND,
     COMPOUND,
     DEAL,
     DRAFT,
@@ -25,6 +26,7 @@ from dealsite.search.documents import (
     STOP_WORDS,
     UNPRICED,
     WORD,
+    StoredDocument,
     fold,
     milliseconds,
     pairs,
@@ -43,7 +45,7 @@ LETTERS_FOR_TWO_TYPOS = 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
 
 How = Literal["exact", "close", "some"]
-Kind = Literal["deal", "draft", "either", "any"]
+Kind = Literal["deal", "draft", "either", "any", "brand"]
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,20 @@ def query_of(
         words = _Words(may_be_wrong, n == len(units) - 1, unwritten, scored)
         wanted.append(words.unit(unit))
     fitting = _all_or_half(wanted, how)
-    if brand := brand_names.find(question.text):
+    if brand := _brand_named(question.text, searcher):
         fitting = any_of([fitting, Query.const_score_query(_is("brand_slug", brand), 1.0)])
     parts = [(Occur.Must, must) for must in [*musts, fitting]]
     roots = [root for word in question.words for root in pairs(word)[:-1] or [stem(word)]]
     if len(roots) > 1:
         parts.append((Occur.Should, _phrase("title", roots, PHRASE_BOOST, slop=2)))
     return Query.boolean_query(parts)
+
+
+def _brand_named(text: str, searcher: Searcher) -> str:
+    """Return the slug of the brand that a text names, '' for none."""
+    asked = all_of([_is("kind", BRAND), _is("brand_slug", slugify(text))])
+    found = searcher.search(asked, 1, count=False).hits
+    return StoredDocument.of(searcher.doc(found[0][1])).slug if found else ""
 
 
 def filters(question: Question, now: datetime) -> list[Query]:
@@ -134,7 +143,7 @@ def filters(question: Question, now: datetime) -> list[Query]:
     elif kind == "any":
         found = [any_of([_is("kind", DRAFT), _is("kind", DEAL)])]
     else:
-        found = [_is("kind", DRAFT if kind == "draft" else DEAL)]
+        found = [_is("kind", kind)]
     if kind == "deal":
         if question.state == "scheduled" and question.for_editors:
             found.append(_between("live_at", moment + 1, NEVER))

@@ -1,8 +1,10 @@
-"""What machines read: Atom feeds, the sitemap (a small file for each day of deals), robots.txt, security.txt."""
+"""What machines read: Atom feeds, the sitemap (a file for each day and letter), robots.txt, security.txt."""
 
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import islice
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -27,6 +29,7 @@ from shopping.templatetags.shopping import is_over
 
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+MOST_ADDRESSES = 50_000  # of a file of a sitemap, as its format says
 XML = "application/xml; charset=utf-8"
 SECURITY_TXT_LIFETIME = timedelta(days=180)  # from each day on
 
@@ -111,8 +114,9 @@ def _for_xml(text: str) -> str:
 @for_visitors
 @for_an_hour
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """The index: the pages, the brands, and a file for each day that has deals."""
-    files = [reverse("sitemap_pages"), reverse("sitemap_brands")]
+    """The index: the pages, and a file for each letter of brands and for each day that has deals."""
+    files = [reverse("sitemap_pages")]
+    files += [reverse("sitemap_brands", args=[number]) for number in range(len(brands.LETTERS))]
     files += [reverse("sitemap_day", args=[day.isoformat()]) for day in lists.past_days(now=timezone.now())]
     context = {"addresses": [absolute(file) for file in files]}
     return render(request, "shopping/sitemap_index.xml", context, content_type=XML)
@@ -131,9 +135,15 @@ def sitemap_pages(request: HttpRequest) -> HttpResponse:
 @everyone.feed("1 query")
 @for_visitors
 @for_an_hour
-def sitemap_brands(request: HttpRequest) -> HttpResponse:
-    """The page of each brand."""
-    return _urlset(request, ((reverse("brand", args=[brand.slug]), "") for brand in brands.all_brands()))
+def sitemap_brands(request: HttpRequest, number: int) -> HttpResponse:
+    """The list of the brands of a letter, and the page of each."""
+    if number >= len(brands.LETTERS):
+        raise Http404(_("There is no such letter."))
+    letter = brands.LETTERS[number]
+    paths = [reverse("brands") + "?" + urlencode({"letter": letter})]
+    listed = islice(brands.of_letter(letter), MOST_ADDRESSES - 1)
+    paths += [reverse("brand", args=[brand.slug]) for brand in listed]
+    return _urlset(request, ((path, "") for path in paths))
 
 
 @everyone.feed("2 queries")

@@ -28,18 +28,19 @@ from django.views.decorators.cache import never_cache
 from dealsite.accounts import requests
 from dealsite.accounts.requests import SiteRequest
 from dealsite.data.catalogue import brands as stored_brands, deals, lists
-from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.brands import LETTERS, Brand
 from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.catalogue.relations import RelationState
 from dealsite.data.editing import site_pages
 from dealsite.data.entities.deals import HERE, NAME_CHARACTERS
-from dealsite.data.names import normalise, slugify
+from dealsite.data.names import normalise
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import is_ulid
 from dealsite.pictures import uploads
-from dealsite.search.finding import FEW, cheapest, find, live_deals, of_other_brands, related
+from dealsite.search.brands import FEW, BrandCount, brands_like, cheapest, live_deals, of_other_brands
+from dealsite.search.finding import find, related
 from dealsite.search.question import Question
 from dealsite.text import markdown
 from dealsite.web import deal_page
@@ -60,7 +61,7 @@ def absolute(path: str) -> str:
 
 def canonical(request: HttpRequest) -> str:
     """A page's own address: without anything in the query string but which list it is, and the place in it."""
-    place = {name: request.GET[name] for name in ("tab", "after", "before") if name in request.GET}
+    place = {name: request.GET[name] for name in ("tab", "letter", "after", "before") if name in request.GET}
     return absolute(escape_uri_path(request.path)) + (f"?{urlencode(place)}" if place else "")
 
 
@@ -111,6 +112,8 @@ def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeSt
 
 
 TOP_BRANDS = 4
+BRANDS_A_PAGE = 120
+BRANDS_HERE = 8  # that a category's page names
 MORE = 4  # deals of its brand below a deal
 
 View = Callable[..., HttpResponse]
@@ -173,26 +176,45 @@ def editors_choice(request: SiteRequest) -> HttpResponse:
     return ending(render(request, "shopping/catalogue/editors_choice.html", context), featured)
 
 
-@everyone.page("1 query", at=("", "?q=nordlicht"))
+@everyone.page("1 query", at=("", "?q=nordlicht", "?letter=N"))
 @for_visitors
 def brands(request: SiteRequest) -> HttpResponse:
-    """All brands by their first letter, or those of a name, and the ones that have most live deals."""
-    now = timezone.now()
+    """Brands from A to Z, those of a letter or of a name; and the ones that have most live deals."""
+    now, place = timezone.now(), {name: request.GET.get(name) for name in ("after", "before")}
     typed = normalise(request.GET.get("q", "")[:NAME_CHARACTERS])
-    found = [one for one in stored_brands.all_brands() if one.holds(slugify(typed))]
-    counted = live_deals(now=now) or []
-    numbers = {one.slug: one.number for one in counted}
-    rows = [(one, numbers.get(one.slug)) for one in found]
-    top = [] if typed else [(one, cheapest(one.slug, now=now)) for one in counted[:TOP_BRANDS]]
+    letter = request.GET.get("letter", "") if not typed else ""
+    letter = letter if letter in LETTERS else ""
+    page = brands_like(typed, letter=letter, size=BRANDS_A_PAGE, **place)
+    counted = live_deals(now=now, brands=[one.slug for one in page.rows], most=BRANDS_A_PAGE)
+    numbers = {one.slug: one.number for one in counted.brands} if counted else {}
+    is_first = not (typed or letter or any(place.values()))
+    is_whole = is_first and not page.after
+    top = shared(_top_brands, now=now) if is_first else []
+    there = {one.letter for one in page.rows}
+    chosen = {"q": typed} if typed else {"letter": letter} if letter else {}
     context = {
-        "letters": [(letter, list(some)) for letter, some in groupby(rows, key=lambda row: row[0].letter)],
-        "found": len(found),
+        "sections": [
+            (heading, [(brand, numbers.get(brand.slug)) for brand in some])
+            for heading, some in groupby(page.rows, key=lambda brand: "" if typed else brand.letter)
+        ],
+        "letters": [(one, one in there or not is_whole) for one in LETTERS],
+        "letter": letter,
+        "is_whole": is_whole,
+        "found": len(page.rows),
+        "before": page.before and "?" + urlencode(chosen | {"before": page.before}),
+        "after": page.after and "?" + urlencode(chosen | {"after": page.after}),
         "top": top,
         "typed": typed,
         "address": canonical(request),
     }
     response = render(request, "shopping/catalogue/brands.html", context)
     return ending(response, [card for _, card in top if card])
+
+
+def _top_brands(*, now: datetime) -> list[tuple[BrandCount, DealCard | None]]:
+    """Return the brands with most live deals, with the cheapest of each."""
+    counted = live_deals(now=now, most=TOP_BRANDS)
+    return [(one, cheapest(one.slug, now=now)) for one in counted.brands] if counted else []
 
 
 @everyone.page(
@@ -327,15 +349,16 @@ def _of_target(
     if not request.htmx:
         of_user: RelationState | None = request.visit.relation_state(target, found.slug)
         state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
-        counted = shared(live_deals, now=now, **{target: found.slug})
+        asked = {"brands": (found.slug,)} if target == "brand" else {"category": found.slug}
+        counted = shared(live_deals, now=now, most=BRANDS_HERE + 1, **asked)
     return {
         "noun": found,
         "about": markdown.to_html(found.description),
         "excerpt": markdown.excerpt(found.description),
         "page_title": _("%(name)s deals") % {"name": found.name},
         "relation_state": state,
-        "live": None if counted is None else sum(one.number for one in counted),
-        "brands_here": counted if target == "category" else None,
+        "live": counted and counted.number,
+        "brands_here": counted.brands if counted and target == "category" else None,
         "feed": reverse(f"{target}_feed", args=[found.slug]),
         "image": picture(found.logo),
         "image_alt": found.name,

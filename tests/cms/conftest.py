@@ -22,7 +22,7 @@ from PIL import Image
 from cms.shared.requests import UndoAction, undo_from_tags
 from dealsite.accounts import requests
 from dealsite.data import table
-from dealsite.data.catalogue.display_names import category_names, missing_categories
+from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.people import sessions
 from tests.builders import NOW, make_brand, make_category
 from tests.people import make_user
@@ -45,7 +45,7 @@ def site(fresh_table: None, settings: Any, tmp_path: Any, monkeypatch: pytest.Mo
     settings.ALLOWED_HOSTS = ["testserver"]
     monkeypatch.setattr(category_names, "known", {})
     category_names.names()  # read once a minute; not any page's call
-    missing_categories.clear()  # a test makes those that it needs
+    category_names.missing = []  # a test makes those that it needs
     make_brand()
     make_category("peripherals-networking")
 

@@ -20,7 +20,17 @@ from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Put
 from dealsite.web import page_cache
 from dealsite.worker import loop
-from tests.builders import DAY, EDITOR, NOW, make_category, make_content, make_deal, make_draft, make_id
+from tests.builders import (
+    DAY,
+    EDITOR,
+    NOW,
+    all_brands,
+    make_category,
+    make_content,
+    make_deal,
+    make_draft,
+    make_id,
+)
 from tests.cms.conftest import HTMX, do, inputs, said
 from tests.cms.imports.test_imports import check, go, private, text, upload, work
 from tests.imports.builders import make_row, run_import, write_csv
@@ -133,7 +143,7 @@ def test_no_name_is_given_to_two_brands(editor, renamed):
         answer = editor.post(address, inputs(editor.get(address)) | {"name": name})
         assert answer.status_code == 422
         assert f"The name {name} finds “Neuname” already." in answer.text
-    assert {brand.slug for brand in brands.all_brands()} == {"altname", "nordlicht"}
+    assert {brand.slug for brand in all_brands()} == {"altname", "nordlicht"}
 
 
 def test_other_names_can_be_added_and_taken_away(editor, renamed):
@@ -165,10 +175,7 @@ def test_the_shop_leads_from_other_names_to_the_brand(renamed):
 
 
 def test_the_list_of_brands_is_sorted_by_names(renamed):
-    assert [(brand.letter, brand.name) for brand in brands.all_brands()] == [
-        ("N", "Neuname"),
-        ("N", "Nordlicht"),
-    ]
+    assert [(brand.letter, brand.name) for brand in all_brands()] == [("N", "Neuname"), ("N", "Nordlicht")]
 
 
 @pytest.fixture

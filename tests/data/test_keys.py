@@ -36,7 +36,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "deal by": st.builds(keys.deal_by, texts, ulids),
     "brand": slugs.map(keys.brand),
     "brand counts": slugs.map(keys.brand_counts),
-    "brand letter": letters.map(keys.brand_letter),
+    "brand name": slugs.map(keys.brand_name),
     "category": slugs.map(keys.category),
     "category counts": slugs.map(keys.category_counts),
     "front page": st.just(keys.front_page()),
@@ -129,7 +129,7 @@ def test_two_brands_never_share_a_partition(one, other):
 TAKES_TEXT: list[Callable[..., object]] = [
     keys.brand,
     keys.brand_counts,
-    keys.brand_letter,
+    keys.brand_name,
     keys.category,
     keys.category_counts,
     keys.user,

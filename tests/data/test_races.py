@@ -33,6 +33,7 @@ from tests.builders import (
     EDITOR,
     HOUR,
     NOW,
+    all_brands,
     make_brand,
     make_category,
     make_content,
@@ -181,7 +182,7 @@ def test_lists_of_different_pages_are_set_at_once():
 def test_a_brand_is_created_once():
     results = at_once([partial(brands.create, "Nordlicht", by=EDITOR, now=NOW) for _ in range(6)])
     assert errors_of(results) == [errors.AlreadyExists] * 5
-    assert [(brand.slug, brand.name) for brand in brands.all_brands()] in ([], [("nordlicht", "Nordlicht")])
+    assert [(brand.slug, brand.name) for brand in all_brands()] in ([], [("nordlicht", "Nordlicht")])
     assert brands.get("nordlicht").version == 1
 
 

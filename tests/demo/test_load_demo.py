@@ -35,7 +35,7 @@ from dealsite.demo import loading
 from dealsite.demo.deals import BRAND_TEXTS, DEALS, all_deals, all_drafts
 from dealsite.demo.people import PEOPLE, SIGN_INS
 from dealsite.demo.purchases import all_orders
-from tests.builders import PICTURE
+from tests.builders import PICTURE, all_brands
 from tests.people import NOW, make_user
 
 
@@ -97,7 +97,7 @@ def test_all_of_it_is_loaded_and_a_second_time_nothing_changes():
     assert len(stored) == DEALS
     assert {deal.card.brand for deal in stored.values()} == set(map(slugify, BRAND_TEXTS))
     assert all(deal.content.picture and deal.content.picture.alt for deal in stored.values())
-    assert {brand.name for brand in brands.all_brands()} == set(BRAND_TEXTS)
+    assert {brand.name for brand in all_brands()} == set(BRAND_TEXTS)
     assert all(category.description for category in categories.all_categories())
     assert [len(featured.get(page).cards) > 3 for page in featured.PAGES] == [True] * len(featured.PAGES)
     assert [drafts.get(draft.id).content.title for draft in all_drafts(started)] == [

@@ -94,9 +94,9 @@ class Site:
             if client.connect().endpoint_url != self.proxy.url:
                 table.reset()
             self.forget()
-            for names in (brand_names, category_names):  # else those that another test's site has
-                names.forget()
-                names.names()
+            brand_names.forget()  # those that another test's site has
+            category_names.forget()
+            category_names.names()
             try:
                 yield
             finally:

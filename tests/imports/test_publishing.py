@@ -10,7 +10,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import AlreadyExists, Busy, Conflict, Invalid, Unavailable
 from dealsite.imports import publishing, rows
 from dealsite.imports.publishing import Import
-from tests.builders import DAY
+from tests.builders import DAY, all_brands
 from tests.imports.builders import NOW, check_file, make_row, results_of, run_import, write_csv
 
 PICTURE = Picture("pictures/ab/" + "ab" * 16, 480, 360, "A lamp")
@@ -82,7 +82,7 @@ def test_a_dry_run_counts_and_stores_nothing(tmp_path):
         totals, remarks, _ = run_import(path, dry_run=True)
     assert (totals.imported, totals.refused, totals.brands, len(remarks)) == (2, 1, 2, 1)
     assert {operation for operation, _ in meter.log} == {"BatchGetItem", "Query"}
-    assert brands.all_brands() == []
+    assert all_brands() == []
 
 
 def test_bad_rows_never_spoil_the_others(tmp_path):

@@ -34,7 +34,7 @@ LEFT_OUT = {
     "EmailGuard": "it is an e-mail address",
     "Profile": "it repeats the user, with name and address",
     "UserCount": "it counts users",
-    "BrandLetter": "it lists brands",
+    "BrandName": "it lists brands",
     "Clicks": "it counts visitors, many times a day",
     "HotDeals": "it is computed from what else there is, many times a day",
     "DealCounts": "it counts likes",

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from dealsite.search.finding import FEW, OTHERS, cheapest, live_deals, of_other_brands
+from dealsite.search.brands import FEW, OTHERS, cheapest, live_deals, of_other_brands
 from tests.builders import HOUR, NOW
 from tests.search.conftest import deal_item, draft_item
 
@@ -23,25 +23,28 @@ def test_only_deals_that_can_be_had_are_counted(index, subtests):
     nordlicht, arbor, vela = ("nordlicht", "Nordlicht"), ("arbor-co", "Arbor & Co"), ("vela", "Vela")
     for asked, counted in (
         ({}, [(*nordlicht, 3), (*arbor, 1), (*vela, 1)]),
-        ({"brand": "nordlicht"}, [(*nordlicht, 3)]),
-        ({"brand": "gone"}, []),
+        ({"brands": ["nordlicht"]}, [(*nordlicht, 3)]),
+        ({"brands": ["gone"]}, []),
         ({"category": "home-furniture"}, [(*arbor, 1), (*nordlicht, 1)]),
         ({"category": "nothing"}, []),
+        ({"brands": ["vela", "arbor-co", "gone"]}, [(*arbor, 1), (*vela, 1)]),
     ):
         with subtests.test(asked=asked):
-            assert live_deals(now=NOW, **asked) == counted
-    assert live_deals(now=NOW + HOUR)[0] == (*nordlicht, 2)
+            number = sum(one[2] for one in counted)
+            assert live_deals(now=NOW, most=9, **asked) == (number, counted)
+            assert live_deals(now=NOW, **asked) == (number, counted[:1])
+    assert live_deals(now=NOW + HOUR, most=9).brands[0] == (*nordlicht, 2)
 
 
 def test_more_brands_than_one_shows_are_all_counted(index):
     index(*(deal_item(brand=f"Brand {n}") for n in range(40)))
-    assert len(live_deals(now=NOW) or ()) == 40
+    assert live_deals(now=NOW).number == 40
 
 
 def test_without_an_index_nothing_is_known(index):
     assert (live_deals(now=NOW), cheapest("nordlicht", now=NOW)) == (None, None)
     index()
-    assert live_deals(now=NOW) == []
+    assert live_deals(now=NOW) == (0, [])
 
 
 def test_the_cheapest_deal_of_a_brand_is_one_that_can_be_had(index):

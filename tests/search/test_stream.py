@@ -31,7 +31,9 @@ def now() -> datetime:
 def stored() -> set[tuple[str, str]]:
     """What search should find of the table: ids and titles."""
     return {
-        (item["id"], item["card"]["title"]) for item in table.scan_all(consistent=True) if is_indexed(item)
+        (item["id"], item["card"]["title"])
+        for item in table.scan_all(consistent=True)
+        if is_indexed(item) and item["type"] != "Brand"
     }
 
 

@@ -48,13 +48,11 @@ def brand() -> Both:
     return brands.get(make_brand("mtest_brand").slug).name, "mtest_brand"
 
 
-@MODEL.entity(
-    "BrandsContainer", "BRANDS", "BrandLetter", keys="brand_letter", differs="An item a letter: see 2."
-)
+@MODEL.entity("BrandsContainer", "BRANDS", "BrandName", keys="brand_name", differs="An item a name: see 2.")
 def brand_names() -> Both:
     """mtest_brand among the names"""
     made = make_brand("mtest_brand")
-    return [one.name for one in brands.all_brands() if one.slug == made.slug], ["mtest_brand"]
+    return [one.name for one in brands.names().rows if one.slug == made.slug], ["mtest_brand"]
 
 
 @MODEL.entity(

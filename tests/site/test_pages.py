@@ -30,7 +30,6 @@ from dealsite import middleware
 from dealsite.accounts import requests, sign_in
 from dealsite.accounts.decorators import editors, fresh, sent_again
 from dealsite.data import table
-from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.people import profiles, sessions
 from dealsite.templatetags import kept
@@ -38,7 +37,7 @@ from dealsite.templatetags.design import _brief
 from dealsite.templatetags.kept import KeptNode, KeptParts
 from dealsite.web import page_cache
 from dealsite.web.pages import page_of
-from tests.builders import EDITOR, NOW
+from tests.builders import EDITOR, NOW, all_brands
 from tests.pages import ROUTES, Route, routes
 from tests.people import signed_in as signed_in_browser
 from tests.questions import budget, in_words
@@ -75,7 +74,7 @@ def site(content: Content, engine: str, settings: Any, monkeypatch: pytest.Monke
     page_cache.forget()
     category_names.forget()
     category_names.names()
-    brand_names.names([brand.slug for brand in brands.all_brands()])
+    brand_names.names([brand.slug for brand in all_brands()])
     return content
 
 

@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 
+from dealsite import site_setup
 from dealsite.accounts import requests
 from dealsite.data import SCHEMAS, table
 from dealsite.data.catalogue import brands, deal_changes, deals
@@ -26,6 +27,7 @@ from dealsite.data.entities.chart import ENTITIES, RETIRED
 from dealsite.data.integrity import checks
 from dealsite.data.people import sessions, users
 from dealsite.web import page_cache
+from tests.builders import all_brands
 from tests.upgrading.old_data import EXPORTS, items_of, load
 
 SHOP, CMS = ("/", "/account/", "/cart/"), ("/cms/",)
@@ -34,7 +36,7 @@ LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
     *("Process", "CommandRun", "SiteSwitch", "ListViews", "TaskCounts", "DealBy", "Clicks"),
-    *("DealLike", "DealCounts", "HotDeals", "SitePage"),
+    *("DealLike", "DealCounts", "HotDeals", "SitePage", "BrandName"),
 }
 PEOPLE = {
     "release-0.2.0": {"root": CMS, "ada": SHOP},
@@ -50,6 +52,7 @@ def export(request: pytest.FixtureRequest, fresh_table: None, settings: Any, tmp
         names.forget()
     page_cache.forget()
     load(request.param)
+    site_setup.prepare()
     return str(request.param)
 
 
@@ -84,6 +87,14 @@ def failing(username: str, starts: tuple[str, ...]) -> dict[str, int]:
         answer.close()
     assert len(opened) > 10
     return failed
+
+
+def test_brands_are_listed_and_found_by_their_names_once_the_site_has_started(export):
+    stored = {item["slug"]: item["name"] for item in items_of(export) if item["type"] == "Brand"}
+    assert {brand.slug: brand.name for brand in all_brands()} == stored
+    assert {brand_names.find(name) for name in stored.values()} == stored.keys()
+    assert brands.list_names_anew() == 0
+    assert not [item for item in table.scan_all() if item["type"] == "BrandLetter"]
 
 
 def test_an_export_holds_every_type_of_its_time():

@@ -27,7 +27,7 @@ WORDS = "The site cannot reach its data just now"
 WARNING = '111 - "Revalidation Failed"'
 HTML = ("/", "/brands/", "/brands/nordlicht/", "/categories/toys-hobbies/", "/editors-choice/")
 FEEDS = ("/deals.atom", "/brands/nordlicht/deals.atom", "/categories/toys-hobbies/deals.atom")
-SITEMAPS = ("/sitemap.xml", "/sitemaps/brands.xml", f"/sitemaps/deals-{(NOW - HOUR).date()}.xml")
+SITEMAPS = ("/sitemap.xml", "/sitemaps/brands-1.xml", f"/sitemaps/deals-{(NOW - HOUR).date()}.xml")
 HTMX = {"HX-Request": "true"}
 
 

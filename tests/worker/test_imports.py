@@ -29,7 +29,7 @@ from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports, imports as running, loop
-from tests.builders import DAY, NOW, STATED, make_brand, make_deal, make_draft
+from tests.builders import DAY, NOW, STATED, all_brands, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
 from tests.measuring import measured
@@ -120,7 +120,7 @@ def test_a_check_counts_and_stores_nothing_but_its_report():
     assert [(r["line"], r["column"], r["value"], r["refused"]) for r in one.remarks] == [
         (3, "price", "x", True)
     ]
-    assert brands.all_brands() == []
+    assert all_brands() == []
     assert {row["type"] for row in table.scan_all()} == {"Import", "ImportLayout", "Job", "AuditEntry"}
 
 

@@ -13,28 +13,20 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, drafts
-from dealsite.data.catalogue.brands import (
-    ALIAS_ATTRIBUTE,
-    NAME_ATTRIBUTE,
-    Brand,
-    BrandChanged,
-    check_brand,
-    name_write,
-)
+from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand, name_writes, names_of
 from dealsite.data.catalogue.cards import page_key
 from dealsite.data.catalogue.categories import audit_change, names_after
 from dealsite.data.catalogue.deals import deal_from_items, deal_write
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.bulk import Bulk, BulkPayload
-from dealsite.data.entities.taxonomy import BRAND_LETTER
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, payload_from_item
 from dealsite.data.names import slugify
-from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
+from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Update, Write, at_version, either, equals, missing, present
+from dealsite.data.table.writes import Update, Write, at_version, equals, present
 
 INDEX_LAG = timedelta(seconds=10)  # an index may show a deal this much later; then a second look is taken
 
@@ -144,9 +136,8 @@ def merge(brand: Brand, into: Brand, *, by: str, now: datetime) -> None:
         puts.append(bulk.order_write(BULK_CHANGE, order, job_id=job_id, due=due))
     after = {"merged_into": into.slug}
     entry = audit.entry_write(by=by, kind="brand", subject=brand.slug, what="merged", now=now, after=after)
-    gone = Update(key=keys.brand_letter(brand.slug[0]), remove=[f"{NAME_ATTRIBUTE}{brand.slug}"])
-    moved = _moved_names(brand, brand.slug, into.slug)
-    writes = [_changed(brand, job_ids, after, by=by, now=now), entry, gone, *moved, *puts]
+    moved = name_writes(into, names_of(brand), before=brand.slug)
+    writes = [_changed(brand, job_ids, after, by=by, now=now), entry, *moved, *puts]
     try:
         merged = (*into.merged, brand.slug, *brand.merged)
         table.transact([*writes, *_renamed(into, names, merged, job_ids, by=by, now=now)])
@@ -164,7 +155,7 @@ def undo(brand: Brand, *, by: str, now: datetime) -> None:
     """
     if not brand.merged_into:
         return
-    into, own = brands.get_with_counts(brand.merged_into), _own_slugs(brand)
+    into, own = brands.get_with_counts(brand.merged_into), names_of(brand)
     if into.merged_into:
         raise Conflict(_("%(name)s was merged meanwhile. Undo that first.") % {"name": into.name})
     if slugify(into.name) in own:
@@ -183,13 +174,12 @@ def undo(brand: Brand, *, by: str, now: datetime) -> None:
     entry = audit.entry_write(
         by=by, kind="brand", subject=brand.slug, what="merge undone", now=now, before=before
     )
-    back = _moved_names(brand, into.slug, brand.slug)
+    back = name_writes(brand, own, before=into.slug)
     names = tuple(name for name in into.also if slugify(name) not in own)
     writes = [_changed(brand, undo_ids, {"merged_into": None}, by=by, now=now), entry, *back, *puts]
-    listed = name_write(brand.slug, brand.name)
     try:
         merged = tuple(slug for slug in into.merged if slug not in (brand.slug, *brand.merged))
-        table.transact([*writes, listed, *_renamed(into, names, merged, undo_ids, by=by, now=now)])
+        table.transact([*writes, *_renamed(into, names, merged, undo_ids, by=by, now=now)])
     except VersionConflict:
         if brands.get_with_counts(brand.slug).merged_into:
             raise
@@ -205,10 +195,6 @@ def moving(brand: Brand) -> list[Bulk]:
     """Return the bulk changes of a brand's last merge or undo that are kept, of deals, then of drafts. 1 batch get."""
     found = jobs.get_many(brand.merge_jobs)
     return [bulk.of_job(found[one]) for one in brand.merge_jobs if one in found]
-
-
-def _own_slugs(brand: Brand) -> set[str]:
-    return {slugify(name) for name in (brand.name, *brand.also)}
 
 
 def _refuse_unfinished(*some: Brand) -> None:
@@ -254,21 +240,3 @@ def _renamed(
     entry = audit_change("brand", "changed", into, replace(into, also=names), by=by, now=now)
     also = {"also": [*names], "merged": [*merged]}
     return [_changed(into, job_ids, also, by=by, now=now), entry]
-
-
-def _moved_names(brand: Brand, old: str, new: str) -> list[Write]:
-    """Return the writes by which a merged brand's names find another brand than before; AlreadyExists for a third."""
-    writes = list[Write]()
-    for name in sorted(_own_slugs(brand)):
-        attribute = f"{ALIAS_ATTRIBUTE}{name}"
-        is_own = name == new == brand.slug  # found by the brand's own key
-        writes.append(
-            Update(
-                key=keys.brand_letter(name[0]),
-                set={} if is_own else BRAND_LETTER.item({attribute: new}),
-                remove=[attribute] if is_own else [],
-                when=(either(missing(attribute), equals(attribute, old)),),
-                otherwise=AlreadyExists(_("Another brand has the name %(name)s now.") % {"name": name}),
-            )
-        )
-    return writes

@@ -1,9 +1,9 @@
-"""Brands: their pages' texts, their names by first letter, their counters, and what renaming one takes."""
+"""Brands: their pages' texts, the names that find them, from A to Z, their counters, and what renaming one takes."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -22,44 +22,35 @@ from dealsite.data.catalogue.categories import (
 )
 from dealsite.data.editing import audit
 from dealsite.data.entities.entity import reader
-from dealsite.data.entities.taxonomy import (
-    ALIAS_ATTRIBUTE as ALIAS_ATTRIBUTE,
-    BRAND,
-    BRAND_COUNTS,
-    BRAND_LETTER,
-    NAME_ATTRIBUTE as NAME_ATTRIBUTE,
-    listed_in,
-)
+from dealsite.data.entities.taxonomy import BRAND, BRAND_COUNTS, BRAND_NAME
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.names import is_slug, slugify
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound
+from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, NotFound
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Check, Update, Write, absent, either, equals, missing
+from dealsite.data.table.paging import Page, to_end
+from dealsite.data.table.writes import Check, Delete, Put, Write, absent, either, equals, missing
+
+LETTERS = (
+    "0-9",
+    *"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "…",
+)  # under which brands are listed; the last are all others
 
 
 @dataclass(frozen=True, slots=True)
 class BrandName:
-    """A brand as the list of all brands shows it; `also` are the slugs of other names that find it."""
+    """A brand as the list of all brands shows it."""
 
     slug: str
     name: str
-    also: tuple[str, ...] = ()
 
     @property
     def letter(self) -> str:
-        """The heading it stands under: the first letter of its name, or 0-9."""
-        first = self.name[0] if self.name[0].isascii() and self.name[0].isalnum() else slugify(self.name)[0]
-        return "0-9" if first.isdigit() else first.upper()
-
-    def holds(self, typed: str) -> bool:
-        """Tell whether one of its names holds a text, both as slugs."""
-        return any(typed in one for one in (self.slug, *self.also))
-
-    def begins(self, typed: str) -> bool:
-        """Tell whether one of its names begins with a text, both as slugs."""
-        return any(one.startswith(typed) for one in (self.slug, *self.also))
+        """The one of LETTERS that it stands under."""
+        first = slugify(self.name)[0].upper()
+        return LETTERS[0] if first in "0123456789" else first if first in LETTERS else LETTERS[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +121,6 @@ def create_many(names: Iterable[str], *, by: str, now: datetime) -> dict[str, Br
 
 def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
     taken = AlreadyExists(_("There is a brand with this name already: %(slug)s.") % {"slug": brand.slug})
-    is_free = missing(f"{ALIAS_ATTRIBUTE}{brand.slug}")
-    listed = replace(name_write(brand.slug, brand.name), when=(is_free,), otherwise=taken)
     texts = {
         "slug": brand.slug,
         "name": brand.name,
@@ -146,39 +135,39 @@ def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
     }
     return [
         *create_writes(BRAND, BRAND_COUNTS, texts, taken),
-        listed,
-        *_alias_writes(aliases(brand.slug, brand.also), brand.slug),
+        *(replace(write, otherwise=taken) for write in name_writes(brand, [brand.slug])),
+        *_new_name_writes(brand, names_of(brand) - {brand.slug}),
     ]
 
 
-def name_write(slug: str, name: str) -> Update:
-    """Return the write that lists a brand's name under its letter."""
-    listed = {f"{NAME_ATTRIBUTE}{slug}": name}
-    return Update(key=keys.brand_letter(slug[0]), set=BRAND_LETTER.item(listed))
+def names_of(brand: Brand) -> set[str]:
+    """Return the slugs of all names that find a brand."""
+    return {slugify(name) for name in (brand.name, *brand.also)}
 
 
-def alias_write(alias: str, slug: str) -> Update:
-    """Return the write by which the slug of another name finds a brand, unless it finds another one."""
-    attribute = f"{ALIAS_ATTRIBUTE}{alias}"
-    return Update(
-        key=keys.brand_letter(alias[0]),
-        set=BRAND_LETTER.item({attribute: slug}),
-        when=(either(missing(attribute), equals(attribute, slug)),),
-        otherwise=AlreadyExists(),
-    )
+def name_writes(brand: Brand, slugs: Iterable[str], *, before: str = "") -> list[Put]:
+    """Return the writes by which names find a brand, or show its new name.
+
+    AlreadyExists where one finds another brand than this one, or than the one `before`.
+    """
+    is_free = either(missing("brand"), equals("brand", before or brand.slug))
+    return [
+        Put(
+            key=keys.brand_name(slug),
+            item=BRAND_NAME.item({"slug": slug, "brand": brand.slug, "name": brand.name}),
+            when=(is_free,),
+            otherwise=AlreadyExists(_("Another brand has the name %(name)s now.") % {"name": slug}),
+        )
+        for slug in sorted(slugs)
+    ]
 
 
-def aliases(slug: str, names: Iterable[str]) -> set[str]:
-    """Return the slugs of a brand's names that are not its own."""
-    return {slugify(name) for name in names} - {slug}
-
-
-def _alias_writes(some: Iterable[str], slug: str) -> Iterator[Write]:
-    """Yield the writes by which some names find a brand, unless they find another; AlreadyExists then."""
-    for alias in sorted(some):
-        yield alias_write(alias, slug)
-        is_free = (either(absent(), equals("merged_into", slug)),)
-        yield Check(key=keys.brand(alias), when=is_free, otherwise=AlreadyExists())
+def _new_name_writes(brand: Brand, slugs: Iterable[str]) -> Iterator[Write]:
+    """Yield the writes by which further names find a brand; AlreadyExists where one finds another already."""
+    for write in name_writes(brand, slugs):
+        yield replace(write, otherwise=AlreadyExists())
+        is_free = (either(absent(), equals("merged_into", brand.slug)),)
+        yield Check(key=keys.brand(write.item["slug"]), when=is_free, otherwise=AlreadyExists())
 
 
 def check_brand(brand: Brand) -> Check:
@@ -241,11 +230,8 @@ def named_by(slugs: Iterable[str]) -> dict[str, Brand]:
 
 def _by_other_names(slugs: Collection[str]) -> dict[str, Brand]:
     """Return brands by slugs of names that are not their own slugs. 2 batch gets, or 1 where none is found."""
-    letters = table.batch_get({keys.brand_letter(slug[0]) for slug in slugs})
-    listed = dict[str, str]()
-    for item in letters.values():
-        listed |= listed_in(item, ALIAS_ATTRIBUTE)
-    owners = {slug: listed[slug] for slug in slugs if slug in listed}
+    names = table.batch_get(keys.brand_name(slug) for slug in slugs if is_slug(slug))
+    owners = {item["slug"]: item["brand"] for item in names.values()}
     brands = get_many(set(owners.values()))
     return {slug: brands[owner] for slug, owner in owners.items() if owner in brands}
 
@@ -267,17 +253,71 @@ def counts(slugs: Iterable[str]) -> dict[str, Counts]:
     return {item["slug"]: Counts.from_item(item) for item in items.values()}
 
 
-@access_pattern("all brands", "1 query")
-def all_brands() -> list[BrandName]:
-    """Return all brands, sorted by name. 1 query (for each 1 MB: some 20,000 brands)."""
-    low, high = keys.brand_letter.between()
-    names, also = dict[str, str](), defaultdict[str, list[str]](list)
-    for item in table.query_all(keys.brand_letter.partition(), low=low, high=high, limit=1000):
-        names |= listed_in(item, NAME_ATTRIBUTE)
-        for alias, slug in listed_in(item, ALIAS_ATTRIBUTE).items():
-            also[slug].append(alias)
-    found = (BrandName(slug, name, tuple(also.get(slug, ()))) for slug, name in names.items())
-    return sorted(found, key=lambda brand: (brand.letter, brand.name.casefold(), brand.slug))
+@access_pattern("brands from A to Z, or those of which a name begins so", "1 query")
+def names(
+    begin: str = "", *, letter: str = "", after: str | None = None, before: str | None = None, size: int = 100
+) -> Page[BrandName]:
+    """Return some brands by their names, from A to Z, those of one of LETTERS, or those of which a name begins so.
+
+    A page may hold fewer: other names are passed over. Cursors are slugs; BadCursor for what is none.
+    """
+    if (after and before) or not all(is_slug(cursor) for cursor in (after, before) if cursor):
+        raise BadCursor()
+    start, (low, high) = keys.brand_name.between()[0], _between(begin, letter)
+    rows = table.query(
+        keys.brand_name.partition(),
+        low=start
+        + (max(low, f"{after}!") if after else low),  # before all that go on with a hyphen or letter
+        high=start + (min(high, before) if before else high),
+        newest_first=bool(before),
+        limit=size + 2,
+    )
+    rows = [row for row in rows if row["slug"] != before]
+    rows, more = rows[:size], len(rows) > size
+    if before:
+        rows.reverse()
+    found = [BrandName(row["brand"], row["name"]) for row in rows if begin or _is_own(row)]
+    return Page(
+        [*dict.fromkeys(found)],
+        rows[-1]["slug"] if rows and (more or before) else None,
+        rows[0]["slug"] if rows and (after or (before and more)) else None,
+    )
+
+
+def of_letter(letter: str) -> Iterator[BrandName]:
+    """Yield all brands of one of LETTERS. 1 query for each 1,000 names."""
+    return (brand for page in to_end(partial(names, letter=letter, size=1_000)) for brand in page.rows)
+
+
+def _is_own(row: Item) -> bool:
+    return bool(slugify(row["name"]) == row["slug"])
+
+
+@access_pattern("names of brands, as releases before 0.3.0 listed them", "1 query")
+def list_names_anew() -> int:
+    """Bring brands' names from items of a letter each, as before 0.3.0, to items of their own; return how many.
+
+    Harmless to repeat. 1 query; then a batch get for each 100 brands, and a batch insert for each 25 names.
+    """
+    high = f"LETTER#{keys.TOP}"
+    old = table.query(keys.brand_name.partition(), low="LETTER#", high=high, limit=1_000, consistent=True)
+    slugs = {name.removeprefix("brand:") for item in old for name in item if name.startswith("brand:")}
+    found = [write for brand in get_many(slugs).values() for write in name_writes(brand, names_of(brand))]
+    items = {write.key: {"PK": write.key[0], "SK": write.key[1], **write.item} for write in found}
+    made = table.insert([*items.values()])
+    for item in old:
+        table.write(Delete(key=(item["PK"], item["SK"])))
+    return made
+
+
+def _between(begin: str, letter: str) -> tuple[str, str]:
+    """Return the first and the last slug of names that begin so, or with one of LETTERS."""
+    if letter == LETTERS[0]:
+        return "0", "9" + keys.TOP
+    if letter == LETTERS[-1]:
+        return "z" + keys.TOP, keys.TOP
+    begin = begin or letter.lower()
+    return begin, begin + keys.TOP
 
 
 @access_pattern("change or rename a brand", "1 transaction")
@@ -297,23 +337,25 @@ def edit(
     the others, `also`. Invalid where a name finds another brand.
     """
 
-    def name_writes(changed: Brand) -> list[Write]:
-        writes = list[Write]()
+    def writes_of_names(changed: Brand) -> list[Write]:
+        old, new = names_of(brand), names_of(changed)
+        writes = [*_new_name_writes(changed, new - old - {brand.slug})]
+        writes += name_writes(changed, (new - old) & {brand.slug})
         if changed.name != brand.name:
-            job = job_write("rename_brand", RenamePayload(brand.slug), job_id=changed.last_edit, due=now)
-            writes += [name_write(brand.slug, changed.name), job]
-        old, new = (aliases(one.slug, (one.name, *one.also)) for one in (brand, changed))
-        writes += _alias_writes(new - old, brand.slug)
-        for alias in sorted(old - new):
-            write = alias_write(alias, brand.slug)
-            writes.append(replace(write, set={}, remove=[f"{ALIAS_ATTRIBUTE}{alias}"]))
+            writes += name_writes(changed, new & old)
+            writes.append(
+                job_write("rename_brand", RenamePayload(brand.slug), job_id=changed.last_edit, due=now)
+            )
+        for slug in sorted(old - new):
+            is_own = (either(absent(), equals("brand", brand.slug)),)
+            writes.append(Delete(key=keys.brand_name(slug), when=is_own, otherwise=AlreadyExists()))
         return writes
 
     name, others = names_after(brand, name, also)
     new = replace(brand, name=name, also=others, description=description, logo=logo)
     key = keys.brand(brand.slug)
     try:
-        return edit_entry("brand", key, brand, new, by=by, now=now, get=get_with_counts, also=name_writes)
+        return edit_entry("brand", key, brand, new, by=by, now=now, get=get_with_counts, also=writes_of_names)
     except AlreadyExists:
         refuse_names_of_others(new, _named_as(new))
         raise
@@ -321,7 +363,7 @@ def edit(
 
 def _named_as(brand: Brand) -> dict[str, Brand]:
     """Return the brands that a brand's names find, but for the one of its address."""
-    return named_by(aliases(brand.slug, (brand.name, *brand.also)))
+    return named_by(names_of(brand) - {brand.slug})
 
 
 def from_items(item: Item | None, counts: Item | None) -> Brand | None:

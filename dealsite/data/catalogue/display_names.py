@@ -1,27 +1,28 @@
-"""Names for pages that know only slugs, read once a minute by each process; and links and numbers that tell a deal.
+"""Names for pages that know only slugs, kept a minute by each process; and links and numbers that tell a deal.
 
 An item says that a deal had a link or article number once. It is never taken back: whoever finds a deal by it reads it
 and compares.
 """
 
+import math
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands
-from dealsite.data.catalogue.brands import all_brands
 from dealsite.data.catalogue.categories import CATEGORIES, all_categories, named_by
 from dealsite.data.entities.deals import DEAL_BY, EDITORS_CHOICE, FRONT
-from dealsite.data.names import normalise, slugify, without_unseen
+from dealsite.data.names import is_slug, normalise, slugify, without_unseen
 from dealsite.data.table import meters
-from dealsite.data.table.errors import DataError, Unavailable
+from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import hash_of
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.parallel import together
@@ -29,103 +30,121 @@ from dealsite.data.table.writes import Put
 
 SECONDS = 60.0
 SECONDS_BETWEEN = 5.0  # at least, where a name is missing or the table did not answer
+MOST_KEPT = 20_000  # of brands: all are forgotten then
 
 clock: Callable[[], float] = time.monotonic
 
 
-class NameCache:
-    """Names by slug, and which slugs other names find, by the slugs of these: as `read` returned both last.
+class CategoryNames:
+    """The categories' names by slug, and which slugs other names find, by the slugs of these: as they were read last.
+
+    A read is not counted as the page's, but keeps to its deadline. `missing` are those that are not there at all: a
+    table that is not set up lacks them.
+    """
+
+    def __init__(self) -> None:
+        self.known, self.others, self.missing = dict(CATEGORIES), dict[str, str](), list[str]()
+        self.read_again_at, self.has_failed = -math.inf, False
+        self._lock = threading.Lock()
+
+    def names(self) -> dict[str, str]:
+        """Return slug -> name. 1 request a minute; names of before are good enough while the table does not answer."""
+        if clock() >= self.read_again_at and self._lock.acquire(blocking=False):
+            try:
+                self.read_again_at, self.has_failed = clock() + SECONDS_BETWEEN, True
+                with suppress(DataError), meters.unmetered():
+                    found = all_categories()
+                    self.missing = [one.slug for one in found if not one.version]
+                    self.known = {one.slug: one.name for one in found}
+                    self.others = {name: one.slug for name, one in named_by(found).items()}
+                    self.read_again_at, self.has_failed = clock() + SECONDS, False
+            finally:
+                self._lock.release()
+        return self.known
+
+    def find(self, text: str) -> str:
+        """Return the slug of the category that has or had a name; '' where none does."""
+        slug = slugify(text)
+        return slug if slug in self.names() else self.others.get(slug, "")
+
+    def forget(self) -> None:
+        """Read the names again at the next look, after one was changed."""
+        self.read_again_at, self.has_failed = -math.inf, False
+
+
+class BrandNames:
+    """Names of brands by slug, and brands by the slugs of their names: each as it was read in the last minute.
 
     A read is not counted as the page's, but keeps to its deadline.
     """
 
-    def __init__(
-        self, read: Callable[[], tuple[dict[str, str], dict[str, str]]], known: Mapping[str, str]
-    ) -> None:
-        self.read = read
-        self.known = dict(known)
-        self.others: dict[str, str] = {}
-        self.read_at: float | None = None
-        self.has_failed = False
-        self._lock = threading.Lock()
+    def __init__(self) -> None:
+        self._names, self._slugs = dict[str, Kept](), dict[str, Kept]()
 
-    def names(self, slugs: Iterable[str] | None = None) -> dict[str, str]:
-        """Return slug -> name of some, the slug where none is known, or of all there are. 1 request a minute."""
-        if slugs is None:
-            return self._look_up()
-        slugs = list(slugs)
-        known = self._look_up(*slugs) if slugs else {}
-        return {slug: known.get(slug) or known.get(self.others.get(slug, ""), slug) for slug in slugs}
+    def names(self, slugs: Iterable[str]) -> dict[str, str]:
+        """Return slug -> name of some, the slug where there is no such brand. 1 batch get for each 100 not known.
+
+        While the table does not answer, names of before are good enough; an error where one is not known.
+        """
+        slugs, now = [*dict.fromkeys(slugs)], clock()
+        shown = {slug: self._names[slug] for slug in slugs if slug in self._names}
+        missing = [slug for slug in slugs if slug not in shown or shown[slug].until <= now]
+        if missing:
+            try:
+                with meters.unmetered():
+                    found = brands.get_many(slug for slug in missing if is_slug(slug))
+            except DataError:
+                if not shown.keys() >= {*missing}:
+                    raise
+            else:
+                for slug in missing:
+                    brand = found.get(slug)
+                    shown[slug] = (
+                        Kept(brand.name, now + SECONDS) if brand else Kept(slug, now + SECONDS_BETWEEN)
+                    )
+                    _keep(self._names, slug, shown[slug])
+        return {slug: shown[slug].text for slug in slugs}
 
     def find(self, text: str) -> str:
-        """Return the slug of what has or had a name; '' where nothing has it, or no name was ever read."""
+        """Return the slug of the brand that has or had a name; '' where none does. Up to 3 batch gets, or none."""
         slug = slugify(text)
-        with suppress(Unavailable):
-            return slug if slug in self._look_up() else self.others.get(slug, "")
-        return ""
+        known = self._slugs.get(slug)
+        if known and clock() < known.until:
+            return known.text
+        with meters.unmetered():
+            found = brands.named_by([slug] if slug else []).get(slug)
+        if found is None:
+            return ""
+        _keep(self._slugs, slug, Kept(found.slug, clock() + SECONDS))
+        return found.slug
 
     def forget(self) -> None:
-        """Read the names again at the next look, after one was changed."""
-        self.read_at, self.has_failed = None, False
-
-    def _look_up(self, *slugs: str) -> dict[str, str]:
-        """Return all names, read again after a minute, or after 5 s where one of `slugs` is missing or a read failed.
-
-        While the table does not answer, the names of before are good enough; Unavailable where there are none.
-        """
-        is_sound = not self.has_failed and all(slug in self.known for slug in slugs)
-        seconds = SECONDS if is_sound else SECONDS_BETWEEN
-        is_fresh = self.read_at is not None and clock() < self.read_at + seconds
-        if not is_fresh and self._lock.acquire(blocking=False):
-            try:
-                self.read_at = clock()
-                with meters.unmetered():
-                    self.known, self.others = self.read()
-                self.has_failed = False
-            except Exception as error:
-                self.has_failed = True
-                if not isinstance(error, DataError):
-                    raise
-            finally:
-                self._lock.release()
-        if self.has_failed and not self.known:
-            raise Unavailable
-        return self.known
+        """Read all names again at the next look, after one was changed."""
+        self._names, self._slugs = {}, {}
 
 
-def _read_brands() -> tuple[dict[str, str], dict[str, str]]:
-    found = all_brands()
-    names = {brand.slug: brand.name for brand in found}
-    return names, {alias: brand.slug for brand in found for alias in brand.also}
+class Kept(NamedTuple):
+    """A name, or slug, and until when it is good enough, as the clock says."""
+
+    text: str
+    until: float
 
 
-brand_names = NameCache(_read_brands, {})
+def _keep(kept: dict[str, Kept], slug: str, one: Kept) -> None:
+    if len(kept) >= MOST_KEPT:
+        kept.clear()
+    kept[slug] = one
+
+
+brand_names = BrandNames()
 
 
 def brand_slug(text: str) -> str:
-    """Return the slug of the brand that a text names, or the text's own where it names none.
-
-    No request where a known brand has or had that name, else up to 3 batch gets.
-    """
-    slug = slugify(text)
-    if not slug:
-        return ""
-    if known := brand_names.find(slug):
-        return known
-    found = brands.named_by([slug]).get(slug)
-    return found.slug if found else slug
+    """Return the slug of the brand that a text names, or the text's own where it names none. As `find` costs."""
+    return brand_names.find(text) or slugify(text)
 
 
-def _read_categories() -> tuple[dict[str, str], dict[str, str]]:
-    """Read the names, and note which categories are not there at all: a table that is not set up lacks them."""
-    found = all_categories()
-    missing_categories[:] = [one.slug for one in found if not one.version]
-    names = {one.slug: one.name for one in found}
-    return names, {name: one.slug for name, one in named_by(found).items()}
-
-
-category_names = NameCache(_read_categories, CATEGORIES)
-missing_categories: list[str] = []  # as of the last look
+category_names = CategoryNames()
 
 
 def page_names() -> dict[str, str]:

@@ -140,7 +140,7 @@ FEATURED_PLAN = Entity(
 ABOUT_CHARACTERS = 2_000
 MOST_ALSO = 20
 # What names of data begin with.
-NAME_ATTRIBUTE, ALIAS_ATTRIBUTE, DAY_ATTRIBUTE, BUCKET_ATTRIBUTE = "brand:", "also:", "day:", "deals_"
+DAY_ATTRIBUTE, BUCKET_ATTRIBUTE = "day:", "deals_"
 
 
 ALSO = ListOf(
@@ -256,15 +256,6 @@ CATEGORY_COUNTS = counts(
 )
 
 
-def brands_of_its_letter(item: Item) -> str:
-    """Say which brands, or other names, are listed under a letter that is not theirs."""
-    letter = item["SK"].removeprefix("LETTER#")
-    beginnings = (NAME_ATTRIBUTE, ALIAS_ATTRIBUTE)
-    names = (name.partition(":")[2] for name in item if name.startswith(beginnings))
-    odd = sorted(slug for slug in names if not slug.startswith(letter) or Slug().problem(slug))
-    return f"{', '.join(odd)} cannot be listed under {letter}." if odd else ""
-
-
 DEAL_COUNTS = Entity(
     type="DealCounts",
     about="how many like a deal; none before the first",
@@ -273,17 +264,15 @@ DEAL_COUNTS = Entity(
 )
 
 
-BRAND_LETTER = Entity(
-    type="BrandLetter",
-    about="the names of the brands that begin with a letter, an attribute each: `brand:slug`; and the brands that "
-    "other names find, by the key part of these: `also:slug`",
-    key=At(keys.brand_letter),
-    shape={},
-    named={
-        NAME_ATTRIBUTE: Text(most=NAME_CHARACTERS, copy_of="Brand.name"),
-        ALIAS_ATTRIBUTE: Slug(refers="Brand"),
+BRAND_NAME = Entity(
+    type="BrandName",
+    about="a name that finds a brand: its own, or another of its names",
+    key=At(keys.brand_name, name="slug"),
+    shape={
+        "slug": Slug(about="made of the name"),
+        "brand": Slug(refers="Brand"),
+        "name": Text(most=NAME_CHARACTERS, copy_of="Brand.name", about="the brand's own, as it is shown"),
     },
-    rules=(brands_of_its_letter,),
 )
 
 

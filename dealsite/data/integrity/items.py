@@ -17,14 +17,12 @@ from typing import Any
 
 from dealsite.data import keys
 from dealsite.data.catalogue import cards
-from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.featured import TYPES
 from dealsite.data.entities.attributes import YEARS, Attribute, Map, Shape, Whole
 from dealsite.data.entities.chart import ENTITIES, RETIRED
 from dealsite.data.entities.deals import PAGES
 from dealsite.data.entities.entity import INDEX_KEYS, Entity, own_copies, pattern
-from dealsite.data.entities.taxonomy import listed_in
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity.problem import (
     Problem,
@@ -261,7 +259,7 @@ class Roots:
     def __init__(self) -> None:
         self.there: set[keys.Key] = set()
         self.listed: dict[str, str] = {}  # brands' names in the list of names
-        self.also: dict[str, list[str]] = defaultdict(list)  # slugs of brands' other names in it
+        self.also: dict[str, list[str]] = defaultdict(list)  # slugs of brands' names in it
         self.counted: set[str] = set()
         self.in_deals: dict[str, str] = {}  # brands' names on cards
         self.first: dict[str, str] = {}  # the oldest deal of each brand
@@ -279,10 +277,9 @@ class Roots:
         match item["type"]:
             case "Brand" | "Category" | "FrontPage" | "EditorsChoicePage":
                 self.there.add(key_of(item))
-            case "BrandLetter":
-                self.listed |= listed_in(item, NAME_ATTRIBUTE)
-                for alias, slug in listed_in(item, ALIAS_ATTRIBUTE).items():
-                    self.also[slug].append(alias)
+            case "BrandName":
+                self.listed[item["brand"]] = item["name"]
+                self.also[item["brand"]].append(item["slug"])
             case "BrandCounts":
                 self.counted.add(item["slug"])
             case "CategoryCounts":

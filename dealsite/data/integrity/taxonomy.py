@@ -7,9 +7,9 @@ from datetime import date
 
 from dealsite.data import keys
 from dealsite.data.catalogue import buckets
-from dealsite.data.catalogue.brands import ALIAS_ATTRIBUTE, NAME_ATTRIBUTE, alias_write, aliases, name_write
+from dealsite.data.catalogue.brands import Brand, name_writes
 from dealsite.data.catalogue.relations import RELATIONS
-from dealsite.data.entities.taxonomy import DEAL_COUNTS, listed_in
+from dealsite.data.entities.taxonomy import DEAL_COUNTS
 from dealsite.data.integrity.problem import (
     Problem,
     as_seen,
@@ -19,9 +19,10 @@ from dealsite.data.integrity.problem import (
     key_of,
     repair_write,
 )
+from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid, month_of, time_of
-from dealsite.data.table.writes import Check, Delete, Put, Update, absent, at_version, equals, exists, missing
+from dealsite.data.table.writes import Check, Delete, Put, Update, absent, at_version, equals, exists
 
 RELATED = {relation.type: relation for relation in RELATIONS}
 COUNTED = {"BrandCounts": keys.brand, "CategoryCounts": keys.category}
@@ -32,10 +33,9 @@ class BrandNames:
 
     def __init__(self) -> None:
         self.brands: dict[str, str] = {}
-        self.listed: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> slug -> name
         self.versions: dict[str, int] = {}  # of brands
-        self.owners: dict[str, list[str]] = defaultdict(list)  # slug of another name -> brands of that name
-        self.listed_owners: dict[str, dict[str, str]] = defaultdict(dict)  # letter -> that slug -> brand
+        self.owners: dict[str, list[str]] = defaultdict(list)  # slug of a name -> brands of that name
+        self.listed: dict[str, tuple[str, str]] = {}  # slug of a name -> (brand, its name) as the list has it
         self.in_cards: dict[tuple[str, str], list[Item]] = defaultdict(list)  # (slug, name) -> deals, drafts
         self.being_renamed: set[str] = set()
         self.merged: dict[str, str] = {}  # slug -> the brand that it was merged into
@@ -49,12 +49,10 @@ class BrandNames:
                     self.merged[item["slug"]] = into
                     return
                 self.has_merged[item["slug"]] = set(item.get("merged", ()))
-                for alias in aliases(item["slug"], (item["name"], *item.get("also", ()))):
-                    self.owners[alias].append(item["slug"])
-            case "BrandLetter":
-                letter = str(item["SK"]).removeprefix("LETTER#")
-                self.listed[letter] |= listed_in(item, NAME_ATTRIBUTE)
-                self.listed_owners[letter] |= listed_in(item, ALIAS_ATTRIBUTE)
+                for name in {slugify(name) for name in (item["name"], *item.get("also", ()))}:
+                    self.owners[name].append(item["slug"])
+            case "BrandName":
+                self.listed[item["slug"]] = (item["brand"], item["name"])
             case "Deal" | "Draft":
                 card = item.get("card", {})
                 brand, name = card.get("brand", ""), card.get("brand_name", "")
@@ -64,22 +62,9 @@ class BrandNames:
                 self.being_renamed.add(item["payload"]["brand"])
 
     def problems(self) -> Iterator[Problem]:
-        for slug, name in self.brands.items():
-            if slug in self.merged:
-                yield from self._merge_problems(slug)
-                continue
-            listed = self.listed[slug[0]].get(slug)
-            if listed != name:
-                what = f"The brand {slug} is listed as {listed!r}, and is called {name!r}."
-                repairs = (name_write(slug, name), Check(key=keys.brand(slug), when=(equals("name", name),)))
-                yield Problem(keys.brand_letter(slug[0]), what, repairs)
-        for letter, names in self.listed.items():
-            for slug in names:
-                if slug not in self.brands or slug in self.merged:
-                    yield _stray_name(letter, slug, self._unchanged(slug))
-                elif slug[0] != letter:
-                    yield _stray_name(letter, slug)
-        yield from self._alias_problems()
+        for slug in self.merged:
+            yield from self._merge_problems(slug)
+        yield from self._name_problems()
         for (slug, name), deals in self.in_cards.items():
             if self.brands.get(slug) != name and slug not in self.being_renamed:
                 yield from self._card_problems(slug, name, deals)
@@ -101,25 +86,28 @@ class BrandNames:
             part = Update(key=keys.brand(slug), remove=["merged_into"], when=at_version(self.versions[slug]))
             yield Problem(keys.brand(slug), what, (part,))
 
-    def _alias_problems(self) -> Iterator[Problem]:
-        for alias, (slug, *others) in self.owners.items():
-            listed, key = self.listed_owners[alias[0]].get(alias), keys.brand_letter(alias[0])
-            if twins := [alias] if alias in self.brands.keys() - self.merged.keys() else others:
+    def _name_problems(self) -> Iterator[Problem]:
+        for name, (slug, *others) in self.owners.items():
+            found, shown = self.listed.get(name, ("", ""))
+            seen = equals("brand", found) if found else absent()
+            if (
+                twins := [name]
+                if name != slug and name in self.brands.keys() - self.merged.keys()
+                else others
+            ):
                 what = f"The brands {slug!r} and {twins[0]!r} have one name. Rename one of them."
                 yield Problem(keys.brand(slug), what)
-            elif listed != slug:
-                attribute = f"{ALIAS_ATTRIBUTE}{alias}"
-                seen = equals(attribute, listed) if listed else missing(attribute)
-                write = replace(alias_write(alias, slug), when=(seen,))
-                what = f"The name {alias!r} finds the brand {listed!r} instead of {slug!r}."
-                yield Problem(key, what, (write, self._unchanged(slug)))
-        for letter, some in self.listed_owners.items():
-            for alias, slug in some.items():
-                if alias[0] != letter or alias not in self.owners:
-                    key, attribute = keys.brand_letter(letter), f"{ALIAS_ATTRIBUTE}{alias}"
-                    remove = Update(key=key, remove=[attribute], when=(equals(attribute, slug),))
-                    what = f"The name {alias!r} finds the brand {slug!r} here, which does not have it."
-                    yield Problem(key, what, (remove, self._unchanged(slug)))
+            elif (found, shown) != (slug, self.brands[slug]):
+                what = f"The name {name!r} finds {found!r}, called {shown!r}: it is {slug!r}, {self.brands[slug]!r}."
+                (write,) = name_writes(Brand(slug, self.brands[slug]), [name])
+                yield Problem(
+                    keys.brand_name(name), what, (replace(write, when=(seen,)), self._unchanged(slug))
+                )
+        for name, (slug, _) in self.listed.items():
+            if name not in self.owners:
+                what = f"The name {name!r} finds the brand {slug!r}, which does not have it."
+                gone = Delete(key=keys.brand_name(name), when=(equals("brand", slug),))
+                yield Problem(keys.brand_name(name), what, (gone, self._unchanged(slug)))
 
     def _unchanged(self, slug: str) -> Check:
         version = self.versions.get(slug)
@@ -133,12 +121,6 @@ class BrandNames:
                 check = Check(key=keys.brand(slug), when=(equals("name", right),))
                 what = f"Its card names the brand {name!r}, and it is called {right!r}."
                 yield Problem(key_of(deal), what, (repair_write(deal, {"card": card}), check))
-
-
-def _stray_name(letter: str, slug: str, *checks: Check) -> Problem:
-    key = keys.brand_letter(letter)
-    repair = Update(key=key, remove=[f"{NAME_ATTRIBUTE}{slug}"])
-    return Problem(key, f"The brand {slug} is listed here, and is none of this letter.", (repair, *checks))
 
 
 class Counts:

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from cms import import_forms
 from dealsite.data import table
-from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue import deals, drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -21,7 +21,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, imports as running, loop
-from tests.builders import CONDITION, NOW, make_brand, make_deal, make_draft
+from tests.builders import CONDITION, NOW, all_brands, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
 
 EARLIER = NOW - timedelta(hours=1)
@@ -818,8 +818,11 @@ def test_without_faults_it_begins_with_what_there_is(editor, rows, listed):
     assert page.context["listed"] == listed
 
 
-def test_a_brand_that_is_nearly_known_is_offered_and_taken_only_when_it_is_checked_again(editor):
+def test_a_brand_that_is_nearly_known_is_offered_and_taken_only_when_it_is_checked_again(
+    editor, search_index
+):
     make_brand("Nordlicht")
+    search_index()
     rows = SHOPIFY.replace("Nordlicht", "Nordlcith") + "l2,Lamp 2,Vela,Lamps,1,\nl3,Lamp 3,Vela,Lamps,1,\n"
     address = upload_file(editor, rows)
     page = check(editor, address)
@@ -829,7 +832,7 @@ def test_a_brand_that_is_nearly_known_is_offered_and_taken_only_when_it_is_check
         assert words in text(page)
     go(editor, address)
     work()
-    assert sorted(brand.name for brand in brands.all_brands()) == ["Nordlcith", "Nordlicht", "Vela"]
+    assert sorted(brand.name for brand in all_brands()) == ["Nordlcith", "Nordlicht", "Vela"]
 
 
 def changes_of(editor, rows):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brand_merges, brands, categories, deals, drafts, lists
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
-from tests.builders import DAY, EDITOR, NOW, PICTURE, make_brand, make_deal, make_draft
+from dealsite.data.table.paging import to_end
+from dealsite.data.table.writes import Delete, Put
+from tests.builders import DAY, EDITOR, NOW, PICTURE, all_brands, make_brand, make_deal, make_draft
 from tests.hostile import TRICKS
 from tests.measuring import measured
 
@@ -68,15 +72,76 @@ def test_no_name_gets_more_into_a_key_than_its_slug(trick):
 def test_all_brands_are_listed_by_letter(wait_for_indexes):
     for name in ("Zeta", "alpha", "3com", "Ärger", "Beta"):
         make_brand(name)
+    make_brand("Łódź")
+    make_brand("ニコン")
     wait_for_indexes()
-    listed = measured(brands.all_brands)()
+    listed = measured(brands.names)().rows
     assert [(brand.letter, brand.name) for brand in listed] == [
         ("0-9", "3com"),
         ("A", "alpha"),
         ("A", "Ärger"),
         ("B", "Beta"),
         ("Z", "Zeta"),
+        ("…", "Łódź"),
+        ("…", "ニコン"),
     ]
+    by_letter = {letter: [one.name for one in brands.names(letter=letter).rows] for letter in brands.LETTERS}
+    assert {letter: found for letter, found in by_letter.items() if found} == {
+        "0-9": ["3com"], "A": ["alpha", "Ärger"], "B": ["Beta"], "Z": ["Zeta"], "…": ["Łódź", "ニコン"],
+    }  # fmt: skip
+
+
+def test_brands_are_listed_a_page_at_a_time_there_and_back(wait_for_indexes):
+    made = [make_brand(name).name for name in ("Ab", "Ab C", "Abc", "B", "B-b", "Bb", "C")]
+    wait_for_indexes()
+    for size in range(1, 5):
+        pages = [*to_end(partial(brands.names, size=size))]
+        assert [[one.name for one in page.rows] for page in pages] == [
+            made[n : n + size] for n in range(0, len(made), size)
+        ]
+        assert pages[0].before is None
+        for earlier, page in pairwise(pages):
+            back = brands.names(before=page.before, size=size)
+            assert (back.rows, back.after, back.before is None) == (
+                earlier.rows,
+                earlier.rows[-1].slug,
+                earlier is pages[0],
+            )
+    assert [one.name for one in brands.names("b", after="b", size=9).rows] == ["B-b", "Bb"]
+    assert [one.name for one in brands.names("b", before="bb", size=9).rows] == ["B", "B-b"]
+    for after, before in (("x#y", None), (None, "No Slug"), ("a", "b")):
+        with pytest.raises(errors.BadCursor):
+            brands.names(after=after, before=before)
+
+
+def test_a_brand_is_found_by_what_any_of_its_names_begins_with_and_listed_once(wait_for_indexes):
+    rename(make_brand(), "Polarlicht", also=["Nordlicht", "Nordlicht AG", "Aurora"])
+    make_brand("Nora")
+    wait_for_indexes()
+    assert [one.name for one in brands.names("nor").rows] == ["Nora", "Polarlicht"]
+    assert [one.name for one in brands.names("nord", size=1).rows] == ["Polarlicht"]
+    assert [one.name for one in all_brands()] == ["Nora", "Polarlicht"]
+    rename(brands.get("nordlicht"), "Morgenrot", also=["Aurora"])
+    wait_for_indexes()
+    assert [one.name for one in brands.names("nord").rows] == []
+    assert [(one.slug, one.name) for one in brands.names("au").rows] == [("nordlicht", "Morgenrot")]
+
+
+def test_names_that_an_older_build_listed_by_letter_are_listed_again(wait_for_indexes):
+    brands.create("Nordlicht", by=EDITOR, now=NOW, also=["Aurora"])
+    make_brand("Vela")
+    for name in ("nordlicht", "aurora"):
+        table.write(Delete(key=keys.brand_name(name)))
+    for letter, listed in (("n", {"brand:nordlicht": "Nordlicht"}), ("a", {"also:aurora": "nordlicht"})):
+        table.write(Put(key=("BRANDS", f"LETTER#{letter}"), item={"type": "BrandLetter", **listed}))
+    wait_for_indexes()
+    assert [brand.name for brand in all_brands()] == ["Vela"]
+    assert brands.list_names_anew() == 2
+    wait_for_indexes()
+    assert [brand.name for brand in all_brands()] == ["Nordlicht", "Vela"]
+    assert brands.named("Aurora").slug == "nordlicht"
+    assert measured(brands.list_names_anew)() == 0
+    assert not any(item["SK"].startswith("LETTER#") for item in table.scan_all(consistent=True))
 
 
 def test_a_brand_that_does_not_exist_is_not_found():
@@ -116,10 +181,7 @@ def test_brands_are_found_by_their_names(wait_for_indexes):
         with pytest.raises(errors.NotFound):
             brands.named(name)
     wait_for_indexes()
-    assert [(one.letter, one.name, set(one.also)) for one in brands.all_brands()] == [
-        ("P", "Polarlicht", {"polarlicht", "aurora-borealis"}),
-        ("V", "Vela", set()),
-    ]
+    assert [(one.letter, one.name) for one in all_brands()] == [("P", "Polarlicht"), ("V", "Vela")]
 
 
 def test_a_new_description_alone_starts_no_job(wait_for_indexes):
@@ -142,7 +204,7 @@ def test_a_new_name_reaches_deals_drafts_and_lists_and_the_slug_stays(wait_for_i
     assert deals.get(deal.id).card.brand_name == "Polarlicht"
     assert drafts.get(draft.id).card.brand_name == "Polarlicht"
     assert deals.get(other.id).card.brand_name == "Aurora"
-    assert [brand.name for brand in brands.all_brands()] == ["Aurora", "Polarlicht"]
+    assert [brand.name for brand in all_brands()] == ["Aurora", "Polarlicht"]
     assert lists.brand_page("nordlicht", now=NOW)[1].cards[0].brand_name == "Polarlicht"
     assert deals.get(deal.id).version == deal.version
 

@@ -13,7 +13,6 @@ from tests.builders import NOW, make_brand
 def clock(monkeypatch):
     times = [1000.0]
     monkeypatch.setattr(display_names, "clock", lambda: times[0])
-    monkeypatch.setattr(brand_names, "known", {})
     monkeypatch.setattr(category_names, "known", dict(categories.CATEGORIES))
     brand_names.forget()
     category_names.forget()
@@ -69,30 +68,46 @@ def test_without_a_table_categories_names_of_before_are_shown_and_asked_for_agai
     assert asked == [1000.0, 1005.0]
 
 
+@pytest.fixture
+def reads(monkeypatch, clock):
+    """Notes when brands are read."""
+    found, read = [], brands.get_many
+
+    def noted(slugs):
+        found.append((clock[0], sorted(slugs := [*slugs])))
+        return read(slugs)
+
+    monkeypatch.setattr(brands, "get_many", noted)
+    return found
+
+
+@pytest.fixture
+def away(monkeypatch):
+    def away(*_):
+        raise errors.Unavailable
+
+    return lambda: monkeypatch.setattr(brands, "get_many", away)
+
+
 @pytest.mark.engines("native")
 @pytest.mark.usefixtures("fresh_table")
-def test_brands_names_are_read_once_a_minute_and_charged_to_no_page(clock, monkeypatch):
+def test_a_brands_name_is_read_once_a_minute_and_charged_to_no_page(clock, reads):
     make_brand("Nordlicht")
-    reads = []
-
-    def read():
-        reads.append(clock[0])
-        return brands.all_brands()
-
-    monkeypatch.setattr(display_names, "all_brands", read)
+    make_brand("Vela")
     with table.metered() as meter:
         for _ in range(3):
             assert brand_names.names(["nordlicht"]) == {"nordlicht": "Nordlicht"}
         clock[0] += 59.9
-        brand_names.names(["nordlicht"])
+        brand_names.names(["nordlicht", "vela"])
         clock[0] += 0.1
-        brand_names.names(["nordlicht"])
-    assert (reads, meter.calls) == ([1000.0, 1060.0], 0)
+        brand_names.names(["nordlicht", "vela"])
+    assert reads == [(1000.0, ["nordlicht"]), (1059.9, ["vela"]), (1060.0, ["nordlicht"])]
+    assert meter.calls == 0
 
 
 @pytest.mark.engines("native")
 @pytest.mark.usefixtures("fresh_table")
-def test_a_new_brand_is_looked_for_every_five_seconds_and_stands_for_itself_until_then(clock, monkeypatch):
+def test_a_new_brand_is_looked_for_every_five_seconds_and_stands_for_itself_until_then(clock):
     assert brand_names.names(["nordlicht"]) == {"nordlicht": "nordlicht"}
     make_brand("Nordlicht")
     clock[0] += 4.9
@@ -102,36 +117,44 @@ def test_a_new_brand_is_looked_for_every_five_seconds_and_stands_for_itself_unti
 
 
 @pytest.mark.engines("native")
-def test_no_brand_needs_no_names(monkeypatch):
-    monkeypatch.setattr(display_names, "all_brands", lambda: pytest.fail("Nobody asked."))
+@pytest.mark.usefixtures("fresh_table")
+def test_a_brand_is_found_by_each_of_its_names_and_looked_up_once_a_minute(clock, reads):
+    assert (brand_names.find("Polarlicht"), brand_names.find("!")) == ("", "")
+    make_brand("Nordlicht", also=["Polarlicht"])
+    del reads[:]
+    for typed in ("Polarlicht", "POLARLICHT!", "polarlicht"):
+        assert brand_names.find(typed) == display_names.brand_slug(typed) == "nordlicht"
+    assert len(reads) == 2  # by its slug, and by its name
+    clock[0] += 60
+    brand_names.find("Polarlicht")
+    assert len(reads) == 4
+    assert display_names.brand_slug("Aurora Borealis") == "aurora-borealis"
+
+
+@pytest.mark.engines("native")
+def test_no_brand_needs_no_names_and_what_is_no_slug_is_not_asked_for(reads):
     assert brand_names.names([]) == {}
+    assert reads == []
 
 
 @pytest.mark.engines("native")
 @pytest.mark.usefixtures("fresh_table")
-def test_without_a_table_brands_names_of_before_are_shown(clock, monkeypatch):
+def test_only_so_many_names_are_kept(monkeypatch, reads):
+    monkeypatch.setattr(display_names, "MOST_KEPT", 2)
+    for name in ("Nordlicht", "Vela", "Aurora"):
+        brand_names.names([make_brand(name).slug])
+    brand_names.names(["aurora"])
+    assert len(reads) == 3
+    assert brand_names.names(["nordlicht", "vela", "aurora"]).keys() == {"nordlicht", "vela", "aurora"}
+
+
+@pytest.mark.engines("native")
+@pytest.mark.usefixtures("fresh_table")
+def test_without_a_table_brands_names_of_before_are_shown(clock, away):
     make_brand("Nordlicht")
     brand_names.names(["nordlicht"])
-
-    def unavailable():
-        raise errors.Unavailable
-
-    monkeypatch.setattr(display_names, "all_brands", unavailable)
+    away()
     clock[0] += 60
-    assert brand_names.names(["nordlicht", "aurora"]) == {"nordlicht": "Nordlicht", "aurora": "aurora"}
-
-
-@pytest.mark.engines("native")
-@pytest.mark.usefixtures("fresh_table")
-def test_a_table_that_never_answered_has_no_brands_names_and_a_slug_is_none(clock, monkeypatch):
-    def unavailable():
-        raise errors.Unavailable
-
-    with monkeypatch.context() as patch:
-        patch.setattr(display_names, "all_brands", unavailable)
-        for _ in range(2):  # the second does not even ask
-            with pytest.raises(errors.Unavailable):
-                brand_names.names(["nordlicht"])
-    make_brand("Nordlicht")
-    clock[0] += 5
     assert brand_names.names(["nordlicht"]) == {"nordlicht": "Nordlicht"}
+    with pytest.raises(errors.Unavailable):
+        brand_names.names(["nordlicht", "aurora"])

@@ -52,12 +52,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         **COUNTS,
         "deals_2025": 5,
     },
-    "BrandLetter": {
+    "BrandName": {
         "PK": "BRANDS",
-        "SK": "LETTER#n",
-        "type": "BrandLetter",
-        "brand:nordlicht": "Nordlicht",
-        "also:northern-light": "nordlicht",
+        "SK": "NAME#northern-light",
+        "type": "BrandName",
+        "slug": "northern-light",
+        "brand": "nordlicht",
+        "name": "Nordlicht",
     },
     "Category": {
         "PK": "CATEGORY#peripherals-networking",

@@ -301,49 +301,34 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "1999 is listed",
     ),
     "a brand not listed": (
-        lose(keys.brand_letter("n"), "brand:nordlicht"),
-        keys.brand_letter("n"),
-        "nordlicht is listed as None",
+        lambda: table.write(Delete(key=keys.brand_name("nordlicht"))),
+        keys.brand_name("nordlicht"),
+        "The name 'nordlicht' finds '', called '': it is 'nordlicht', 'Nordlicht'.",
     ),
     "a brand listed under an old name": (
-        change(keys.brand_letter("n"), **{"brand:nordlicht": "Old"}),
-        keys.brand_letter("n"),
-        "'Old'",
-    ),
-    "a brand listed under another letter": (
-        change(keys.brand_letter("a"), **{"brand:nordlicht": "Nordlicht"}),
-        keys.brand_letter("a"),
-        "none of this letter",
-    ),
-    "a brand listed that does not exist": (
-        change(keys.brand_letter("g"), type="BrandLetter", **{"brand:ghost": "Ghost"}),
-        keys.brand_letter("g"),
-        "ghost",
-    ),
-    "a name that finds no brand": (
-        lose(keys.brand_letter("m"), "also:morning-glow"),
-        keys.brand_letter("m"),
-        "The name 'morning-glow' finds the brand None instead of 'aurora'.",
-    ),
-    "a name that finds another brand": (
-        change(keys.brand_letter("m"), **{"also:morning-glow": "nordlicht"}),
-        keys.brand_letter("m"),
-        "'morning-glow' finds the brand 'nordlicht' instead of 'aurora'.",
-    ),
-    "a name that finds a brand that does not have it": (
-        change(keys.brand_letter("n"), **{"also:north": "nordlicht"}),
-        keys.brand_letter("n"),
-        "'north' finds the brand 'nordlicht' here, which does not have it.",
+        change(keys.brand_name("nordlicht"), name="Old"),
+        keys.brand_name("nordlicht"),
+        "called 'Old'",
     ),
     "a name that finds a brand that does not exist": (
-        change(keys.brand_letter("n"), **{"also:north": "ghost"}),
-        keys.brand_letter("n"),
-        "'north' finds the brand 'ghost' here",
+        put(keys.brand_name("ghost"), type="BrandName", slug="ghost", brand="ghost", name="Ghost"),
+        keys.brand_name("ghost"),
+        "The name 'ghost' finds the brand 'ghost', which does not have it.",
     ),
-    "a name listed under another letter": (
-        change(keys.brand_letter("n"), **{"also:morning-glow": "aurora"}),
-        keys.brand_letter("n"),
-        "'morning-glow' finds the brand 'aurora' here",
+    "a name that finds no brand": (
+        lambda: table.write(Delete(key=keys.brand_name("morning-glow"))),
+        keys.brand_name("morning-glow"),
+        "The name 'morning-glow' finds '', called '': it is 'aurora', 'Aurora'.",
+    ),
+    "a name that finds another brand": (
+        change(keys.brand_name("morning-glow"), brand="nordlicht", name="Nordlicht"),
+        keys.brand_name("morning-glow"),
+        "The name 'morning-glow' finds 'nordlicht', called 'Nordlicht': it is 'aurora', 'Aurora'.",
+    ),
+    "a name that finds a brand that does not have it": (
+        put(keys.brand_name("north"), type="BrandName", slug="north", brand="nordlicht", name="Nordlicht"),
+        keys.brand_name("north"),
+        "The name 'north' finds the brand 'nordlicht', which does not have it.",
     ),
     "an old brand name in a draft": (
         change_in(keys.draft(DRAFT), ("card", "brand_name"), "Old"),
@@ -591,7 +576,7 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     ("into", "words"),
     [
         ("aurora", "The brand 'aurora' was merged in a circle."),
-        ("nordlicht", "The brand aurora is listed here, and is none of this letter."),
+        ("nordlicht", "The name 'aurora' finds the brand 'aurora', which does not have it."),
         ("nordlicht", "The brand 'nordlicht' lacks 'aurora', which was merged into it."),
         ("ghost", "This Brand is of the Brand ghost, which does not exist."),
     ],
@@ -619,7 +604,7 @@ def test_damage_to_what_is_derived_is_found_alone_and_repaired(engine_kind, seed
             assert any(words in problem.what and problem.repairs for problem in problems)
             repaired, left = checks.repair_all()
             assert ({problem.key for problem in repaired}, left) == ({key}, [])
-            assert set(everything()) - {keys.brand_letter("g")} == set(before)  # an empty letter is no harm
+            assert set(everything()) == set(before)
         put_back(before)
 
 
@@ -687,8 +672,8 @@ def test_damage_to_a_deals_card_is_repaired_there_and_where_it_is_featured(damag
 UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
     "two brands of one name": (
         change(keys.brand("nordlicht"), also=["Aurora"]),
-        keys.brand("nordlicht"),
-        "The brands 'nordlicht' and 'aurora' have one name.",
+        keys.brand("aurora"),
+        "The brands 'aurora' and 'nordlicht' have one name.",
     ),
     "an unknown type": (put(("X", "Y"), type="Ghost"), ("X", "Y"), "'Ghost'"),
     "no type": (put(("X", "Y"), x=1), ("X", "Y"), "None"),
@@ -861,7 +846,7 @@ def test_what_a_key_tells_is_given_back_to_its_item(seed):
     before = everything()
     for key, name in (
         (NORDLICHT, "slug"),
-        (keys.brand_letter("n"), "type"),
+        (keys.brand_name("nordlicht"), "type"),
         (keys.job(JOB), "id"),
         (HEAD, "type"),
     ):

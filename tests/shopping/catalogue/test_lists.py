@@ -8,13 +8,15 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 from html import unescape
+from string import ascii_uppercase
 
 import pytest
 from django.test import Client
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions
-from dealsite.search.finding import FEW
+from dealsite.search.brands import FEW
+from shopping.catalogue import pages
 from tests.builders import DAY, HOUR, LINK, NOW, STATED, make_brand, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -110,6 +112,40 @@ def test_brands_stand_under_their_first_letters(client: Client):
     assert re.findall(r'id="letter-([^"]+)"', html) == ["0-9", "A", "O", "Z"]
     assert re.findall(r'href="#letter-([^"]+)"', html) == ["0-9", "A", "O", "Z"]
     assert re.findall(r'href="/brands/([^"]+)/"', html) == ["3d-forge", "alder", "aurelia", "omi", "zephyr"]
+    assert "5 from A to Z" in html
+
+
+def test_more_brands_than_a_page_shows_are_reached_by_letter_and_page(client: Client, monkeypatch):
+    monkeypatch.setattr(pages, "BRANDS_A_PAGE", 2)
+    for name in ("Alder", "Aurelia", "Azur", "Bela", "Ōmi"):
+        make_brand(name)
+
+    def shown(address):
+        html = client.get(f"/brands/{address}").content.decode()
+        return re.findall(r'href="/brands/([^"?]+)/"', html), html
+
+    slugs, html = shown("")
+    assert (slugs, re.findall(r"\d from A to Z", html)) == (["alder", "aurelia"], [])
+    letters = re.findall(r'href="/brands/\?letter=([^"]+)"', html)
+    assert letters == ["0-9", *ascii_uppercase, "%E2%80%A6"]
+    following = re.search(r'href="([^"]+)" rel="next"', html)[1]
+    assert (following, shown(following)[0]) == ("?after=aurelia", ["azur", "bela"])
+    slugs, html = shown("?letter=A")
+    assert (slugs, re.search(r'href="([^"]+)" rel="next"', html)[1]) == (
+        ["alder", "aurelia"], "?letter=A&amp;after=aurelia",
+    )  # fmt: skip
+    assert re.search(r'aria-current="true"\s*>A</a>', html)
+    assert shown("?letter=A&after=aurelia")[0] == ["azur"]
+    assert shown("?letter=O")[0] == ["omi"]
+    slugs, html = shown("?letter=Q")
+    assert (slugs, "There are no brands here." in html) == ([], True)
+    assert shown("?letter=x")[0] == ["alder", "aurelia"]
+    assert client.get("/brands/?after=No+Slug").status_code == 400
+    assert len(re.findall("<sitemap>", client.get("/sitemap.xml").content.decode())) == 29
+    assert re.findall("<loc>[^<]*(/brands/[^<]*)</loc>", client.get("/sitemaps/brands-1.xml").content.decode()) == [
+        "/brands/?letter=A", "/brands/alder/", "/brands/aurelia/", "/brands/azur/",
+    ]  # fmt: skip
+    assert client.get("/sitemaps/brands-28.xml").status_code == 404
 
 
 def test_brands_say_how_many_deals_are_live_and_those_with_most_stand_on_top(client: Client, search_index):
@@ -133,12 +169,14 @@ def test_brands_say_how_many_deals_are_live_and_those_with_most_stand_on_top(cli
     assert "others-title" not in client.get("/brands/gus/").content.decode()  # nothing says what it is like
 
 
-def test_a_brand_is_found_by_a_part_of_any_of_its_names(client: Client):
+def test_a_brand_is_found_by_words_of_any_of_its_names(client: Client, search_index):
     make_brand("Aurelia", also=["Gold & Sons"])
     make_brand("Zephyr")
+    search_index()
     for typed, slugs in (
-        ("RELI", ["aurelia"]),
+        ("AUR", ["aurelia"]),
         ("gold", ["aurelia"]),
+        ("son", ["aurelia"]),
         ("", ["aurelia", "zephyr"]),
         ("x\0y<", []),
     ):
@@ -296,7 +334,7 @@ def test_a_category_says_how_many_deals_are_live_and_which_brands_have_them(clie
         make_deal(brand=f"Brand {number}")
     search_index()
     _, brands = head_and_brands(client.get(path).content.decode())
-    assert (len(brands), brands[-1]) == (9, ("category=peripherals-networking", "10"))
+    assert (len(brands), brands[0]) == (8, (f"{of}vela", "2"))
 
 
 def test_a_long_description_is_folded(client: Client):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dealsite.data.catalogue import categories, deal_changes, display_names, relations
+from dealsite.data.catalogue import brands, categories, deal_changes, relations
 from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import users
 from dealsite.data.people.users import User
@@ -185,7 +185,7 @@ def test_very_many_watches_are_muted_by_a_job(signed_in: Client, monkeypatch: py
 
 def test_a_brand_without_a_known_name_is_shown_by_its_slug(signed_in: Client, monkeypatch: Any):
     like_and_watch()
-    monkeypatch.setattr(display_names, "all_brands", list)
+    monkeypatch.setattr(brands, "get_many", lambda _slugs: {})
     brand_names.forget()
     assert rows(signed_in, "likes")[0] == ("aurora", False)
 

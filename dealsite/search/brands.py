@@ -1,0 +1,116 @@
+"""Brands: those that go with what somebody types, and which have live deals."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+
+import structlog
+
+from dealsite.data.catalogue import brands
+from dealsite.data.catalogue.brands import BrandName
+from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.names import slugify
+from dealsite.data.table.ids import EPOCH
+from dealsite.data.table.paging import Page
+from dealsite.search import reader
+from dealsite.search.documents import BRAND_SEPARATOR, StoredDocument
+from dealsite.search.finding import find
+from dealsite.search.question import How, Question, all_of, filters, live, query_of
+
+FEW, OTHERS = 5, 10
+NEAR = 5
+logger = structlog.get_logger(__name__)
+
+
+def brands_like(
+    typed: str, *, letter: str = "", after: str | None = None, before: str | None = None, size: int
+) -> Page[BrandName]:
+    """Return some brands: of which a name begins as somebody types, then those whose names have such words.
+
+    All brands, or those of a letter, where nothing is typed; none where it has no letter or digit. The words are asked
+    of the index, if there is one. 1 query.
+    """
+    begin = slugify(typed)
+    if typed and not begin:
+        return Page([])
+    page = brands.names(begin, letter=letter, after=after, before=before, size=size)
+    if not begin or after or before:
+        return page
+    found = [*dict.fromkeys([*page.rows, *_found(typed, "exact", size)])]
+    return page.showing(found[:size])
+
+
+def brands_near(typed: str) -> list[BrandName]:
+    """Return up to five brands that what was typed may mean, typos forgiven, the likeliest first. No requests."""
+    return _found(typed, "close", NEAR)
+
+
+def _found(typed: str, how: How, size: int) -> list[BrandName]:
+    searcher = reader.searcher()
+    if searcher is None:
+        return []
+    question = Question(typed, kind="brand", for_editors=True)
+    if not question.words:
+        return []
+    try:
+        with reader.unreadable_if_it_fails():
+            found = searcher.search(query_of(question, searcher, EPOCH, how=how), limit=size, count=False)
+            stored = [StoredDocument.of(searcher.doc(address)) for _, address in found.hits]
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return []
+    return [BrandName(one.slug, one.names[0]) for one in stored]
+
+
+class BrandCount(NamedTuple):
+    """A brand, and how many of its deals are live."""
+
+    slug: str
+    name: str
+    number: int
+
+
+class LiveDeals(NamedTuple):
+    """How many deals are live, and the brands that have most of them."""
+
+    number: int
+    brands: list[BrandCount]
+
+
+def live_deals(
+    *, now: datetime, brands: Collection[str] = (), category: str = "", most: int = 1
+) -> LiveDeals | None:
+    """Return how many deals of some brands, or in a category, are live, and up to `most` brands that have most.
+
+    `brands` and `category` are slugs. None where there is no index.
+    """
+    searcher = reader.searcher()
+    if searcher is None:
+        return None
+    one = Question(brands=tuple(brands), categories=(category,) if category else ())
+    that_live = all_of([*filters(one, now), live(now)])
+    wanted = {"brands": {"terms": {"field": "brand_label", "size": most}}}
+    try:
+        with reader.unreadable_if_it_fails():
+            answer = searcher.aggregate(that_live, wanted)["brands"]
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return None
+    found = []
+    for bucket in answer["buckets"]:
+        slug, _, name = bucket["key"].partition(BRAND_SEPARATOR)
+        found.append(BrandCount(slug, name, bucket["doc_count"]))
+    number = answer["sum_other_doc_count"] + sum(one.number for one in found)
+    return LiveDeals(number, sorted(found, key=lambda one: (-one.number, one.name.casefold(), one.slug)))
+
+
+def cheapest(brand: str, *, now: datetime) -> DealCard | None:
+    """Return a brand's live deal of the lowest price, if it has one."""
+    found = find(Question(brands=(brand,), state="live"), now=now, sort="price", size=1)
+    return next(iter(found.cards), None)
+
+
+def of_other_brands(brand: str, category: str, *, now: datetime) -> list[DealCard]:
+    """Return the newest live deals that other brands than one with fewer than FEW live deals have in a category."""
+    found = find(Question(categories=(category,), state="live"), now=now, size=OTHERS + FEW - 1)
+    return [card for card in found.cards if card.brand != brand][:OTHERS]
