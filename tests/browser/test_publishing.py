@@ -107,7 +107,8 @@ def test_what_is_missing_is_listed_and_leads_to_its_field_and_nothing_typed_is_l
     expect(page.get_by_alt_text("A drill in its case")).to_be_visible()
 
 
-def test_a_brand_with_a_typo_is_found_and_taken_by_keyboard_alone(editor_window):
+def test_a_brand_with_a_typo_is_found_and_taken_by_keyboard_alone(editor_window, search_index):
+    search_index()
     page: Page = editor_window()
     page.goto("/cms/deals/new/")
     brand_field(page).press_sequentially("ochsenkpof")
@@ -207,7 +208,8 @@ def test_without_script_a_brand_is_typed_and_a_category_chosen(editor_window):
         "/cms/deals/bulk/?action=brand&deal=ID",
     ],
 )
-def test_every_field_for_a_brand_offers_brands_and_creates_none(editor_window, path):
+def test_every_field_for_a_brand_offers_brands_and_creates_none(editor_window, search_index, path):
+    search_index()
     page: Page = editor_window()
     page.goto(path.replace("ID", now_deal().id))
     options = page.get_by_role("listbox").get_by_role("option")
