@@ -29,7 +29,7 @@ class Streaming:
 class Nothing:
     """A projection that forgets everything: what the consumer alone costs."""
 
-    name, patience, portion = "nothing", 1.0, 20_000
+    name, patience, delay, portion = "nothing", 1.0, 1.0, 20_000
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -139,7 +139,7 @@ class Lake:
     """
 
     name = "lake"
-    patience = 5.0
+    patience, delay = 5.0, 5.0
     portion = 20_000
 
     def __init__(

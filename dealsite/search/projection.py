@@ -97,7 +97,7 @@ class SearchIndex:
     """Deals, drafts and brands by their words, in a folder of this machine: see `dealsite.stream.projection`."""
 
     name = "search"
-    patience = 0.05
+    patience, delay = 0.5, 0.0
     portion = 5_000
 
     def __init__(self, root: Path | None = None) -> None:

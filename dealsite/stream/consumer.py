@@ -19,7 +19,7 @@ from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer_status import ConsumerStatus, SkippedRecord, is_panic
 from dealsite.stream.projection import FINISHED, Checkpoint, Damaged, Projection
 from dealsite.stream.rebuilding import Busy, Lease, LeaseLost
-from dealsite.stream.records import Expired, ItemChange, Lost, Shard, Stream, in_order
+from dealsite.stream.records import PAGE, Expired, ItemChange, Lost, Shard, Stream, in_order
 from dealsite.web import counting
 
 AWAY_SECONDS = 1.0  # between two tries while the table does not answer
@@ -127,6 +127,7 @@ class Troubles:
         )
 
 
+GATHER_SECONDS = 0.05  # in which more records come to those that were just read: fewer, larger rounds
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
 AMAZON_IDLE_SECONDS = 1.0  # where each look costs, and a third reader of a shard may be throttled
 TURN_SECONDS = 1.0  # between two looks whether the projection is free
@@ -263,10 +264,19 @@ class Consumer:
         new = {shard: "" for shard in listed if shard not in self.checkpoint.shards}
         self.checkpoint = self.checkpoint.only(listed).moved(new)
 
+    def pause(self, read: int) -> float:
+        """Return for how many seconds to wait after a round that read so many records."""
+        if read >= PAGE:
+            return 0.0
+        if not configuration().endpoint_url:
+            return AMAZON_IDLE_SECONDS
+        return GATHER_SECONDS if read else IDLE_SECONDS
+
     def _is_time_to_commit(self, *, idle: bool) -> bool:
         if self._uncommitted:
             waited = self._ticks() - self._waiting_since
-            return waited >= self.projection.patience or self._uncommitted >= self.projection.portion
+            most = self.projection.delay if idle else self.projection.patience
+            return waited >= most or self._uncommitted >= self.projection.portion
         return idle and self.checkpoint.read_at - self.committed.read_at >= KEEP_EVERY
 
 
@@ -315,8 +325,8 @@ def _take_turn(
                 projection.check()
                 _note_status(projection, clock(), "following", read_at=consumer.checkpoint.read_at)
                 checked = time.monotonic()
-            if not consumer.round():
-                stop.wait(IDLE_SECONDS if configuration().endpoint_url else AMAZON_IDLE_SECONDS)
+            if pause := consumer.pause(consumer.round()):
+                stop.wait(pause)
         consumer.commit()
     finally:
         try:

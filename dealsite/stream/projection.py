@@ -85,6 +85,7 @@ class Projection(Protocol):
     name: str  # as `manage.py rebuild` calls it
     folder: Path  # its lock and what is made aside lie here
     patience: float  # seconds that an applied change may wait for its commit, while more come; 0: none
+    delay: float  # and where no more come
     portion: int  # changes after which it wants a commit in any case
 
     def checkpoint(self) -> Checkpoint | None:

@@ -338,6 +338,7 @@ def test_whatever_is_deleted_while_the_worker_runs_the_lake_comes_back_with_all_
     monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.05)
     monkeypatch.setattr(Folder, "check_seconds", 0.0)
     monkeypatch.setattr(Lake, "patience", 0.0)
+    monkeypatch.setattr(Lake, "delay", 0.0)
     chance = random.Random(seed)
     stop = threading.Event()
     threads = [

@@ -40,7 +40,7 @@ class Site:
 
     def lake(self) -> Lake:
         lake = Lake(self.disk, clock=lambda: LATER)
-        lake.patience = 0.0
+        lake.patience = lake.delay = 0.0
         return lake
 
     def write(self, kind: str, number: int, variant: int) -> None:

@@ -74,7 +74,7 @@ class Copy:
     """The table once more, in one file: state and checkpoint move together."""
 
     name = "copy"
-    patience = 0.0
+    patience = delay = 0.0
     portion = 1000
 
     def __init__(self, folder: Path) -> None:

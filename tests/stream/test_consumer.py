@@ -2,13 +2,14 @@
 
 import threading
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from dealsite.stream import consumer as consumers, rebuilding
 from dealsite.stream.consumer import Consumer, opened
 from dealsite.stream.projection import FINISHED, KEPT, Checkpoint
-from dealsite.stream.records import Expired, Lost, Stream
+from dealsite.stream.records import PAGE, Expired, Lost, Stream
 from tests.builders import NOW
 from tests.stream.fakes import Copy, FakeStream
 
@@ -67,7 +68,7 @@ def test_what_was_applied_and_not_committed_comes_again(stream, copy):
     write(stream, *range(2))
     consumer = Consumer(copy, stream, START, clock=clock)
     drained(consumer)
-    copy.patience = 60.0
+    copy.patience = copy.delay = 60.0
     write(stream, 5, 6)
     drained(consumer)
     again = Copy(copy.folder)
@@ -76,7 +77,8 @@ def test_what_was_applied_and_not_committed_comes_again(stream, copy):
 
 
 def test_a_change_waits_no_longer_than_the_projection_has_patience(stream, copy):
-    copy.patience, copy.portion = 5.0, 4
+    copy.patience = copy.delay = 5.0
+    copy.portion = 4
     ticks = [0.0]
     consumer = Consumer(copy, stream, START, clock=clock, ticks=lambda: ticks[0])
     write(stream, 0)
@@ -93,6 +95,26 @@ def test_a_change_waits_no_longer_than_the_projection_has_patience(stream, copy)
     assert copy.commits == 1
     consumer.round()
     assert copy.commits == 2
+
+
+def test_a_change_is_committed_once_no_more_come_and_meanwhile_waits_as_long_as_there_is_patience(stream, copy):
+    copy.patience = 5.0
+    ticks = [0.0]
+    consumer = Consumer(copy, stream, START, clock=clock, ticks=lambda: ticks[0])
+    for number in range(3):
+        write(stream, number)
+        assert consumer.pause(consumer.round()) == consumers.GATHER_SECONDS
+        ticks[0] += 1.0
+    assert copy.commits == 0
+    assert consumer.pause(consumer.round()) == consumers.IDLE_SECONDS
+    assert copy.commits == 1
+    assert consumer.pause(PAGE) == 0.0
+
+
+def test_on_amazon_a_shard_is_asked_once_a_second(stream, copy, monkeypatch):
+    monkeypatch.setattr(consumers, "configuration", lambda: SimpleNamespace(endpoint_url=""))
+    consumer = Consumer(copy, stream, START, clock=clock)
+    assert consumer.pause(1) == consumer.pause(0) == consumers.AMAZON_IDLE_SECONDS
 
 
 def test_an_idle_consumer_notes_now_and_then_that_it_has_seen_everything(stream, copy):

@@ -21,6 +21,7 @@ def var(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(consumers, "TURN_SECONDS", 0.05)
     monkeypatch.setattr(consumers, "IDLE_SECONDS", 0.01)
     monkeypatch.setattr(Lake, "patience", 0.0)
+    monkeypatch.setattr(Lake, "delay", 0.0)
     return tmp_path
 
 

@@ -229,9 +229,9 @@ def get(job_id: str) -> Job:
 
 
 @access_pattern("several jobs", "1 batch get")
-def get_many(job_ids: Iterable[str]) -> dict[str, Job]:
+def get_many(job_ids: Iterable[str], *, consistent: bool = True) -> dict[str, Job]:
     """Return those of some jobs that exist, by id. 1 batch get for each 100."""
-    items = table.batch_get(keys.job(job_id) for job_id in job_ids)
+    items = table.batch_get((keys.job(job_id) for job_id in job_ids), consistent=consistent)
     return {item["id"]: job_from_item(item) for item in items.values()}
 
 
@@ -240,7 +240,7 @@ def of_month(month: str, *, after: str | None = None, before: str | None = None)
     """Return one page of the jobs of a month, `yyyy-mm`; BadCursor."""
     partition = keys.jobs_of_month.partition(month)
     page = newest_first(partition, "JOB#", index=keys.GSI1, after=after, before=before, size=PAGE_SIZE)
-    found = get_many(ids := ids_of(page))
+    found = get_many(ids := ids_of(page), consistent=False)
     return page.showing([found[job_id] for job_id in ids if job_id in found])
 
 

@@ -255,7 +255,7 @@ def page(*, after: str | None = None, limit: int = 50) -> Page[User]:
     start = None if after is None else _row_of(after)
     rows = table.scan_page(index=keys.USER_INDEX, limit=limit, start=start)
     wanted = [(row["PK"], row["SK"]) for row in rows.items]
-    items = table.batch_get(wanted)
+    items = table.batch_get(wanted, consistent=False)
     users = [user for key in wanted if (user := as_user(items.get(key)))]
     return Page(users, _cursor(rows.start) if rows.start else None)
 

@@ -35,7 +35,7 @@ pytestmark = [
 def lake(tmp_path, settings):
     settings.VAR = tmp_path
     lake = Lake(Disk(tmp_path / "lake"))
-    lake.patience = 0.0
+    lake.patience = lake.delay = 0.0
     return lake
 
 
