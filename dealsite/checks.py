@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning as CheckWarning, register
 
-from dealsite.accounts import second_factor
 from dealsite.data.table.errors import DataError
 from dealsite.engine.server import why_not_isolated
 from dealsite.environment import LOOPBACK_HOSTS, NOWHERE, unwritable
@@ -201,6 +200,8 @@ def two_factor_is_required(**kwargs: Any) -> list[CheckMessage]:
 @register(Tags.security, deploy=True)
 def secrets_open(**kwargs: Any) -> list[CheckMessage]:
     """Warn of users whose app's secret opens under no key of the site; says nothing while the table is away."""
+    from dealsite.accounts import second_factor  # which loads what signs, for which the launcher has no use
+
     try:
         number = second_factor.unreadable(most=USERS)
     except DataError:

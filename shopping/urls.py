@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from dealsite.accounts import sign_in
 from dealsite.data.catalogue.relations import (
     BRAND_LIKE,
     BRAND_WATCH,
@@ -12,6 +13,8 @@ from dealsite.data.catalogue.relations import (
 from shopping import cart, checkout
 from shopping.catalogue import machines, pages, search
 from shopping.my import relations
+
+sign_in.after_sign_in(pending_action=relations.pending_action, step=cart.merge_visitor_cart)
 
 urlpatterns = [
     path("", pages.front_page, name="front_page"),

@@ -9,9 +9,11 @@ import fcntl
 import functools
 import io
 import json
+import multiprocessing
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +25,8 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.management import call_command
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 from django.core.wsgi import get_wsgi_application
 
 from dealsite import checks, environment, home, site_setup
@@ -247,7 +250,7 @@ def serve(plan: LaunchPlan, say: Say) -> None:
     open_standard_streams()
     with contextlib.suppress(Stopped), caught() as reload, no_orphans(say), ExitStack() as stack:
         settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)  # at Amazon nothing else makes it
-        check_code()
+        apart(check_code)
         listening = stack.enter_context(listener(plan))
         children = stack.enter_context(started(plan, listening))
         say(f"{settings.DEALSITE_NAME} listens at {plan.host}:{plan.port}.")
@@ -267,9 +270,9 @@ def run(plan: LaunchPlan, say: Say) -> None:
         for lacking in settings_that_are_none():
             say(f"Warning: {lacking.msg} {lacking.hint}")
         stack.enter_context(only_one(settings.VAR))
-        engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
-            check_code()
+            apart(check_code)
+        engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         made = site_setup.prepare()
         for finding in site_setup.problems():
             say(f"Warning: {finding.text} {finding.todo}")
@@ -302,6 +305,27 @@ def no_orphans(say: Say) -> Iterator[None]:
         orphans.end_adopted()
 
 
+def apart(work: Callable[[], None]) -> None:
+    """Do some work in a process of its own, whose memory goes with it; SystemExit where that fails, and says why.
+
+    Before any thread is started: a lock that one holds would be held in the new process for ever.
+    """
+
+    def told() -> None:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_DFL)
+        try:
+            work()
+        except (CommandError, ImproperlyConfigured) as error:
+            sys.exit(f"{type(error).__name__}: {error}")
+
+    child = multiprocessing.get_context("fork").Process(target=told)
+    child.start()
+    child.join()
+    if child.exitcode:
+        sys.exit(child.exitcode)
+
+
 def check_code() -> None:
     """Load what the web server will load: it would try a broken application again and again.
 
@@ -321,7 +345,9 @@ def load_demo_once(table_is_new: bool, say: Say) -> None:
     if not table_is_new and users.count() > 0 and users.find(ADMIN.username) is None:
         return  # somebody has made a site of their own here, whose admin is not the demo's
     say("Loading the demo content ...")
-    call_command("load_demo")
+    environ = os.environ | orphans.mark(settings.VAR) | {"DEALSITE_VAR": str(settings.VAR)}
+    if code := subprocess.call([*DEALSITE, "load_demo"], env=environ):  # a process, whose memory goes with it
+        sys.exit(code)
     marker.touch()
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.core.management.base import SystemCheckError
 from django.test import override_settings
 
 from dealsite.checks import DEMO_LOADED, unsafe_public_settings
@@ -132,17 +131,20 @@ def test_a_risk_can_be_accepted_by_its_name(tmp_path):
     assert found["SILENCED_SYSTEM_CHECKS"][-2:] == accepted.split()
 
 
-def test_the_launcher_starts_no_public_site_that_is_unsafe(public):
+def test_the_launcher_starts_no_public_site_that_is_unsafe(public, capfd):
     public.SECRET_KEY = "none"
-    with pytest.raises(SystemCheckError, match=r"dealsite\.secret_key"):
-        launcher.check_code()
+    with pytest.raises(SystemExit, match="1"):
+        launcher.apart(launcher.check_code)
+    assert "SystemCheckError" in (said := capfd.readouterr().err)
+    assert "dealsite.secret_key" in said
+    assert "Traceback" not in said
     public.DEALSITE_URL, public.HTTPS = "http://127.0.0.1:8000", False
-    launcher.check_code()
+    launcher.apart(launcher.check_code)
 
 
 def test_the_demo_never_goes_into_a_public_site_by_itself(public, monkeypatch):
     public.DEALSITE_DEMO = True
-    monkeypatch.setattr(launcher, "call_command", lambda name: pytest.fail(name))
+    monkeypatch.setattr(subprocess, "call", lambda command, **_: pytest.fail(str(command)))
     launcher.load_demo_once(table_is_new=True, say=lambda text: None)
 
 

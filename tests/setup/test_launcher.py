@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import urllib.request
 from pathlib import Path
 
@@ -159,7 +160,7 @@ def loads(fresh_table, settings, tmp_path, monkeypatch) -> list[str]:
     """The commands that the launcher calls, on a data folder of this test's."""
     settings.VAR = tmp_path
     called: list[str] = []
-    monkeypatch.setattr(launcher, "call_command", called.append)
+    monkeypatch.setattr(subprocess, "call", lambda command, **_: called.append(command[-1]))
     return called
 
 
@@ -176,11 +177,14 @@ def test_a_new_table_gets_the_demo_content_again(loads, tmp_path):
 
 
 def test_demo_content_that_was_interrupted_is_not_taken_for_complete(loads, tmp_path, monkeypatch):
-    def interrupted(name: str) -> None:
+    def interrupted(command: list[str], **_: object) -> None:
         raise Stopped
 
-    monkeypatch.setattr(launcher, "call_command", interrupted)
+    monkeypatch.setattr(subprocess, "call", interrupted)
     with pytest.raises(Stopped):
+        launcher.load_demo_once(table_is_new=True, say=lambda text: None)
+    monkeypatch.setattr(subprocess, "call", lambda command, **_: 3)
+    with pytest.raises(SystemExit, match="3"):
         launcher.load_demo_once(table_is_new=True, say=lambda text: None)
     assert not (tmp_path / "demo-loaded").exists()
 

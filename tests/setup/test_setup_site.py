@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import socketserver
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -219,7 +220,7 @@ def test_the_demo_is_never_loaded_into_a_site_of_somebodys_own(
 ):
     settings.VAR = tmp_path
     called: list[str] = []
-    monkeypatch.setattr(launcher, "call_command", called.append)
+    monkeypatch.setattr(subprocess, "call", called.append)
     make_user("olga", roles=["admin"])
     launcher.load_demo_once(table_is_new=False, say=called.append)
     assert called == []

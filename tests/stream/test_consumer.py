@@ -97,7 +97,9 @@ def test_a_change_waits_no_longer_than_the_projection_has_patience(stream, copy)
     assert copy.commits == 2
 
 
-def test_a_change_is_committed_once_no_more_come_and_meanwhile_waits_as_long_as_there_is_patience(stream, copy):
+def test_a_change_is_committed_once_no_more_come_and_meanwhile_waits_as_long_as_there_is_patience(
+    stream, copy
+):
     copy.patience = 5.0
     ticks = [0.0]
     consumer = Consumer(copy, stream, START, clock=clock, ticks=lambda: ticks[0])
