@@ -7,7 +7,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := build/stamps
-pip_install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) || { echo \
+pip_install = $(or $(2),$(BIN))/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) || { echo \
   "pip could not install the packages; without a network, set PIP_INDEX_URL to a package index that this machine reaches." >&2; exit 1; }
 
 # Given on make's command line, or in the environment: which port, which data folder.
@@ -105,9 +105,13 @@ soak: setup $(STAMPS)/python-dev ## Load a whole site for MINUTES=10, and fail i
 bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: takes half an hour and 30 GB of disk
 	$(BIN)/python -m benchmarks.payments
 
+.PHONY: bench-oscar
+bench-oscar: setup $(STAMPS)/python-dev $(STAMPS)/oscar ## Compare pages with those of a django-oscar site on PostgreSQL
+	$(BIN)/python -m benchmarks.oscar
+
 .PHONY: requirements
 requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name
-	for name in requirements "requirements-otel --constraint=requirements.txt" requirements-dev requirements-mutants requirements-node requirements-java; do \
+	for name in requirements "requirements-otel --constraint=requirements.txt" requirements-dev requirements-mutants requirements-oscar requirements-node requirements-java; do \
 	  set -- $$name; \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --upgrade $$1.in --output-file $$1.txt $$2 || exit 1; \
@@ -146,6 +150,12 @@ $(STAMPS)/python-dev: requirements-dev.txt $(STAMPS)/python
 
 $(STAMPS)/python-mutants: requirements-mutants.txt $(STAMPS)/python-dev
 	@$(call pip_install,requirements-mutants.txt)
+	@touch $@
+
+$(STAMPS)/oscar: requirements-oscar.txt | $(BIN)/python $(STAMPS)
+	@echo "Installing django-oscar in build/oscar ..."
+	@$(BIN)/python -m venv --clear build/oscar
+	@$(call pip_install,requirements-oscar.txt,build/oscar/bin)
 	@touch $@
 
 $(STAMPS)/packages: package.json package-lock.json .npmrc requirements-node.txt requirements-java.txt | $(STAMPS)/python

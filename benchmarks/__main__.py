@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace, var: Path) -> int:
         weighing = number < weights.CONTENTS and (not options.only or "weights" in options.only)
         if not costing and not weighing:
             continue
-        with _loaded(name, load, var / f"engine-{number}") as environ:
+        with loaded(name, load, var / f"engine-{number}") as environ:
             if costing:
                 costs += pages.measure(name, options.times)
                 cached = environ | {"DEALSITE_PAGE_CACHE_SECONDS": "2"}
@@ -138,7 +138,7 @@ def _run(options: argparse.Namespace, var: Path) -> int:
 
 
 @contextlib.contextmanager
-def _loaded(name: str, load: Callable[[], None], folder: Path) -> Iterator[dict[str, str]]:
+def loaded(name: str, load: Callable[[], None], folder: Path) -> Iterator[dict[str, str]]:
     """Load and index a content in an engine of its own; give what a server of it needs in its environment."""
     from django.conf import settings
 

@@ -21,21 +21,27 @@ COLUMNS = (
 )
 
 
+def folder(root: Path, named: Path | None) -> Path:
+    """Return where the files of deals are looked for."""
+    return named or Path(os.environ.get(FOLDER_VARIABLE) or root.parent / "shared" / "data")
+
+
 def contents(root: Path, named: Path | None) -> dict[str, Callable[[], None]]:
     """Return what to measure with: a name for the table of results, and how to load it."""
-    folder = named or Path(os.environ.get(FOLDER_VARIABLE) or root.parent / "shared" / "data")
     found: dict[str, Callable[[], None]] = {"demo": _demo}
     for name, rows in FILES.items():
-        path = folder / name
+        path = folder(root, named) / name
         if path.is_file():
-            found[name] = _import(path)
+            found[name] = importing(path)
         else:
             print(f"{path} is not there: {rows:,} generated deals take its place.")
             found[f"{rows:,} generated deals"] = _generate(rows)
     return found
 
 
-def _import(path: Path) -> Callable[[], None]:
+def importing(path: Path) -> Callable[[], None]:
+    """Return what imports a file of deals."""
+
     def load() -> None:
         call_command("import_deals", str(path), stdout=_Quiet())
 
@@ -48,11 +54,11 @@ def _demo() -> None:
 
 def _generate(rows: int) -> Callable[[], None]:
     def load() -> None:
-        with tempfile.TemporaryDirectory(prefix="dealsite-benchmark-") as folder:
-            path = Path(folder) / "deals.csv.gz"
+        with tempfile.TemporaryDirectory(prefix="dealsite-benchmark-") as spare:
+            path = Path(spare) / "deals.csv.gz"
             with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
                 write_rows(file, rows)
-            _import(path)()
+            importing(path)()
 
     return load
 

@@ -30,6 +30,7 @@ REQUIREMENTS = {
     "requirements-java.txt": ComponentScope.OPTIONAL,
     "requirements-dev.txt": ComponentScope.EXCLUDED,
     "requirements-mutants.txt": ComponentScope.EXCLUDED,
+    "requirements-oscar.txt": ComponentScope.EXCLUDED,
 }
 PINNED = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 SHA256 = re.compile(r"--hash=sha256:([0-9a-f]{64})")

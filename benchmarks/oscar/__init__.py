@@ -1,0 +1,1 @@
+"""python -m benchmarks.oscar: Dealsite's pages beside those of a django-oscar site on PostgreSQL."""
