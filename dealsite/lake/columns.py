@@ -7,7 +7,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import orjson
-import pyarrow as pa
 from django.utils.crypto import salted_hmac
 
 from dealsite.data.table.convert import Item
@@ -95,22 +94,19 @@ def _plain(value: Any) -> Any:
 class Kind(NamedTuple):
     """A kind of column: its types, `sql` as DuckDB and Athena's queries name it, and what a stored value becomes."""
 
-    arrow: pa.DataType
     sql: str
     hive: str
     convert: Callable[[Any], Any]
 
 
 KINDS: Mapping[str, Kind] = {
-    "text": Kind(pa.string(), "varchar", "string", _text),
-    "integer": Kind(pa.int64(), "bigint", "bigint", _integer),
-    "money": Kind(pa.decimal128(12, 2), "decimal(12,2)", "decimal(12,2)", _money),
-    "time": Kind(
-        pa.timestamp("ms"), "timestamp", "timestamp", _time
-    ),  # UTC without a zone, alike for all readers
-    "date": Kind(pa.date32(), "date", "date", _date),
-    "flag": Kind(pa.bool_(), "boolean", "boolean", lambda value: value if isinstance(value, bool) else None),
-    "json": Kind(pa.string(), "varchar", "string", _json),
+    "text": Kind("varchar", "string", _text),
+    "integer": Kind("bigint", "bigint", _integer),
+    "money": Kind("decimal(12,2)", "decimal(12,2)", _money),
+    "time": Kind("timestamp", "timestamp", _time),  # UTC without a zone, alike for all readers
+    "date": Kind("date", "date", _date),
+    "flag": Kind("boolean", "boolean", lambda value: value if isinstance(value, bool) else None),
+    "json": Kind("varchar", "string", _json),
 }
 # The lake's own columns beside an entity's, and their kinds.
 KEY = {"item_key": "text", "sequence": "text", "changed_at": "time"}

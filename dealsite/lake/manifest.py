@@ -11,7 +11,6 @@ from typing import TypeAlias
 import orjson
 import structlog
 
-from dealsite.lake import rows
 from dealsite.lake.entities import Entity
 from dealsite.lake.store import Store
 from dealsite.stream.projection import Damaged
@@ -136,6 +135,8 @@ class Watch:
             note(self._store, gone)
 
     def _check_content(self, path: str) -> None:
+        from dealsite.lake import rows  # and pyarrow, for which web processes have no use
+
         content = self._store.get(path)
         if content is not None and not rows.is_readable(content):
             unreadable(self._store, path)

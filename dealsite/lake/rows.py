@@ -76,9 +76,19 @@ def events(changes: Iterable[ItemChange]) -> list[LakeRow]:
     return found
 
 
+ARROW = {
+    "varchar": pa.string(),
+    "bigint": pa.int64(),
+    "decimal(12,2)": pa.decimal128(12, 2),
+    "timestamp": pa.timestamp("ms"),
+    "date": pa.date32(),
+    "boolean": pa.bool_(),
+}
+
+
 def schema(entity: Entity, more: dict[str, str]) -> pa.Schema:
     """Return the columns of an entity's files; `more` are the kinds of the lake's own among them."""
-    return pa.schema({name: KINDS[kind].arrow for name, kind in (entity.kinds | more).items()})
+    return pa.schema({name: ARROW[KINDS[kind].sql] for name, kind in (entity.kinds | more).items()})
 
 
 def state_table(entity: Entity, rows: Sequence[LakeRow]) -> pa.Table:

@@ -1,13 +1,17 @@
 """Where the lake's files lie: a folder or a bucket. A file is there whole or not at all, and never changes."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import pyarrow.fs as pafs
 from django.conf import settings
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
 
 
 class Folder:
@@ -80,10 +84,12 @@ class Bucket:
 
     check_seconds = 300.0  # each look costs a request for each 1,000 files
 
-    def __init__(self, address: str, filesystem: pafs.FileSystem | None = None) -> None:
+    def __init__(self, address: str, filesystem: FileSystem | None = None) -> None:
+        from pyarrow import fs  # only here: it is 30 MB
+
         self.address = address.rstrip("/")
         self._base = self.address.removeprefix("s3://")
-        self._files = filesystem or pafs.S3FileSystem(region=settings.DEALSITE_REGION)
+        self._files = filesystem or fs.S3FileSystem(region=settings.DEALSITE_REGION)
 
     def put(self, path: str, content: bytes) -> tuple[int, int] | None:
         with self._files.open_output_stream(f"{self._base}/{path}") as file:
@@ -101,15 +107,17 @@ class Bucket:
         return sorted(self.stats(prefix))
 
     def stats(self, prefix: str) -> dict[str, tuple[int, int]]:
-        selector = pafs.FileSelector(f"{self._base}/{prefix}", recursive=True, allow_not_found=True)
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(f"{self._base}/{prefix}", recursive=True, allow_not_found=True)
         return {
             info.path.removeprefix(f"{self._base}/"): (info.size, info.mtime_ns)
             for info in self._files.get_file_info(selector)
-            if info.type == pafs.FileType.File
+            if info.is_file
         }
 
     def delete(self, path: str) -> None:
-        if self._files.get_file_info(f"{self._base}/{path}").type == pafs.FileType.File:
+        if self._files.get_file_info(f"{self._base}/{path}").is_file:
             self._files.delete_file(f"{self._base}/{path}")
 
 

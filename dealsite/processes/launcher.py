@@ -194,6 +194,13 @@ class Children:
         return self._serving
 
 
+# Memory that pictures, files and indexes took, and nobody needs any more, goes back to the system.
+GIVES_BACK = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 WORKERS = 2
 FIRST_FD = 3  # sd_listen_fds(3)
 DEALSITE = (sys.executable, "-m", "dealsite")
@@ -413,7 +420,7 @@ def started(
         if is_whole:
             worker = [*DEALSITE, "worker", f"--tells={children.tells}"]
             options = {"is_needed": False, "pass_fds": (children.tells,)}
-            children.start(part("worker", worker, environ, **options), serves=True)
+            children.start(part("worker", worker, environ | GIVES_BACK, **options), serves=True)
         yield children
     finally:
         children.stop(settings.DEALSITE_DRAIN_SECONDS)
