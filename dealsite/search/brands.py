@@ -5,17 +5,25 @@ from datetime import datetime
 from typing import NamedTuple
 
 import structlog
+from tantivy import Query
 
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import BrandName
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.names import slugify
-from dealsite.data.table.ids import EPOCH
 from dealsite.data.table.paging import Page
 from dealsite.search import reader
-from dealsite.search.documents import BRAND_SEPARATOR, StoredDocument
+from dealsite.search.documents import BRAND_SEPARATOR, LETTERS_FOR_A_TYPO, SCHEMA, StoredDocument, words_of
 from dealsite.search.finding import find
-from dealsite.search.question import How, Question, all_of, filters, live, query_of
+from dealsite.search.question import (
+    LETTERS_FOR_TWO_TYPOS,
+    MOST_WORDS,
+    Question,
+    all_of,
+    any_of,
+    filters,
+    live,
+)
 
 FEW, OTHERS = 5, 10
 NEAR = 5
@@ -36,30 +44,41 @@ def brands_like(
     page = brands.names(begin, letter=letter, after=after, before=before, size=size)
     if not begin or after or before:
         return page
-    found = [*dict.fromkeys([*page.rows, *_found(typed, "exact", size)])]
+    found = [*dict.fromkeys([*page.rows, *_found(typed, size)])]
     return page.showing(found[:size])
 
 
 def brands_near(typed: str) -> list[BrandName]:
     """Return up to five brands that what was typed may mean, typos forgiven, the likeliest first. No requests."""
-    return _found(typed, "close", NEAR)
+    return _found(typed, NEAR, forgiving=True)
 
 
-def _found(typed: str, how: How, size: int) -> list[BrandName]:
-    searcher = reader.searcher()
-    if searcher is None:
+def _found(typed: str, size: int, *, forgiving: bool = False) -> list[BrandName]:
+    searcher, words = reader.searcher(), words_of(typed)[:MOST_WORDS]
+    if searcher is None or not words:
         return []
-    question = Question(typed, kind="brand", for_editors=True)
-    if not question.words:
-        return []
+    asked = [
+        _word(word, forgiving=forgiving, begins=number == len(words)) for number, word in enumerate(words, 1)
+    ]
     try:
         with reader.unreadable_if_it_fails():
-            found = searcher.search(query_of(question, searcher, EPOCH, how=how), limit=size, count=False)
+            found = searcher.search(all_of(asked), limit=size, count=False)
             stored = [StoredDocument.of(searcher.doc(address)) for _, address in found.hits]
     except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
         return []
     return [BrandName(one.slug, one.names[0]) for one in stored]
+
+
+def _word(word: str, *, forgiving: bool, begins: bool) -> Query:
+    """Return the query for a word of a name; the last may be unfinished, and each misspelt where that is forgiven."""
+    ways = [Query.boost_query(Query.term_query(SCHEMA, "names", word), 2.0)]
+    if begins:
+        ways.append(Query.fuzzy_term_query(SCHEMA, "names", word, distance=0, prefix=True))
+    if forgiving and len(word) >= LETTERS_FOR_A_TYPO and not any(map(str.isdigit, word)):
+        wrong = 1 if len(word) < LETTERS_FOR_TWO_TYPOS else 2
+        ways.append(Query.fuzzy_term_query(SCHEMA, "names", word, distance=wrong))
+    return any_of(ways)
 
 
 class BrandCount(NamedTuple):

@@ -188,7 +188,7 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 11  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 12  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
@@ -202,14 +202,17 @@ PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # wha
 
 def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
-    for name in ("key", "kind", "category", "brand_slug", "lacks", "featured", "sold"):
-        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name != "key")
+    for name in ("key", "named"):  # the slugs of a brand's names
+        fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("kind", "category", "brand_slug", "lacks", "featured", "sold"):
+        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
     fields.add_text_field("brand_label", tokenizer_name="raw", index_option="basic", fast=True)
     fields.add_text_field("title", tokenizer_name="stems", index_option="position")
     fields.add_text_field("brand", tokenizer_name="stems", index_option="freq")
     fields.add_text_field("description", tokenizer_name="stems", index_option="freq")
     fields.add_text_field("words", tokenizer_name="plain", index_option="basic")
     fields.add_text_field("runs", tokenizer_name="plain", index_option="position")
+    fields.add_text_field("names", tokenizer_name="plain", index_option="basic")  # words of a brand's
     numbers = ("live_at", "expires_at", "cents", "sold_out")
     for name in (*numbers, "newest", "by_price", "by_discount", "by_likes", "by_change"):
         fields.add_unsigned_field(name, indexed=True, fast=True)
@@ -306,9 +309,9 @@ def document_of(key: str, stored: StoredDocument) -> tantivy.Document:
     if stored.card:
         fields |= _searched(stored, stored.card)
     elif stored.names:
+        fields["named"] = [*dict.fromkeys([stored.slug, *map(slugify, stored.names)])]
         named = " ".join(stored.names)
-        fields["brand_slug"] = [*dict.fromkeys([stored.slug, *map(slugify, stored.names)])]
-        fields |= {"title": " ".join(words_of(named))} | _words_in(named)
+        fields["names"] = " ".join([*words_of(named), *other_spellings(named)])
     return tantivy.Document.from_dict(fields, SCHEMA)
 
 
@@ -329,7 +332,8 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "title": " ".join(words_of(card.title)),
         "brand": " ".join(words_of(card.brand_name)),
         "description": " ".join(words_of(stored.description)),
-        **_words_in(spelled),
+        "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
+        "runs": " ".join(pair for word in WORD.findall(fold(spelled)) for pair in pairs(word)),
         "live_at": number >> 80,
         "expires_at": milliseconds(card.expires_at) if card.expires_at else NEVER,
         "cents": cents,
@@ -340,13 +344,6 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "by_discount": ((card.percent_off or 0) << SECOND_BITS) | seconds,
         "by_likes": (stored.likes << SECOND_BITS) | seconds,
         "by_change": (changed << CHANGE_BITS) | number % 2**CHANGE_BITS,
-    }
-
-
-def _words_in(text: str) -> dict[str, Any]:
-    return {
-        "words": " ".join([*words_of(text), *other_spellings(text)]),
-        "runs": " ".join(pair for word in WORD.findall(fold(text)) for pair in pairs(word)),
     }
 
 

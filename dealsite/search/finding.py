@@ -145,13 +145,15 @@ def related(
     """Return deals that can be had and are most like another: by its title's words, its brand and its category.
 
     `without` are shown already."""
-    likes = [
+    own = [
         *_words_in_title(card.title),
         Query.boost_query(Query.term_query(SCHEMA, "brand_slug", card.brand), 2.0),
-        Query.boost_query(Query.term_query(SCHEMA, "category", card.category), 4.0),
     ]
-    known = {card.id, *(other.id for other in without)}
-    found = _most_like(likes, [*filters(Question(), now), live(now)], size + len(known))
+    of_category = Query.boost_query(Query.term_query(SCHEMA, "category", card.category), 4.0)
+    known, musts = {card.id, *(other.id for other in without)}, [*filters(Question(), now), live(now)]
+    found = _most_like([both(any_of(own), of_category)], musts, size + len(known))
+    if len(found) < size + len(known):  # all of the category are looked at, too, and others like it
+        found = _most_like([*own, of_category], musts, size + len(known))
     return [other for other in found if other.id not in known][:size]
 
 

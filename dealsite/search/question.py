@@ -13,7 +13,6 @@ from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import normalise, slugify
 from dealsite.search.documents import (
-    BRAND,
     COMPOUND,
     DEAL,
     DRAFT,
@@ -45,7 +44,7 @@ LETTERS_FOR_TWO_TYPOS = 8
 RARE = 5  # a word of fewer deals than that may be a mistake, here or there
 
 How = Literal["exact", "close", "some"]
-Kind = Literal["deal", "draft", "either", "any", "brand"]
+Kind = Literal["deal", "draft", "either", "any"]
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,7 @@ def query_of(
 
 def _brand_named(text: str, searcher: Searcher) -> str:
     """Return the slug of the brand that a text names, '' for none."""
-    asked = all_of([_is("kind", BRAND), _is("brand_slug", slugify(text))])
-    found = searcher.search(asked, 1, count=False).hits
+    found = searcher.search(_is("named", slugify(text)), 1, count=False).hits
     return StoredDocument.of(searcher.doc(found[0][1])).slug if found else ""
 
 

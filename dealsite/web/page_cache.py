@@ -289,23 +289,25 @@ def for_visitors(view: View) -> View:
     return cached
 
 
-def shared(read: Callable[..., Answer], *args: Any, **asked: Any) -> Answer:
+def shared(
+    read: Callable[..., Answer], *args: Any, for_seconds: float = SHARED_SECONDS, **asked: Any
+) -> Answer:
     """Return what `read` returns, or returned a moment ago to whoever asked the same; the time (`now`) aside.
 
-    So who is signed in waits for what is theirs alone, and for the rest as little as others.
+    So who is signed in waits for what is theirs alone, and for the rest as little as others. `for_seconds` is for what
+    takes longer the more deals there are.
     """
     key = (read, args, tuple((name, value) for name, value in asked.items() if name != "now"))
-    began, seconds = clock(), min(SHARED_SECONDS, settings.DEALSITE_PAGE_CACHE_SECONDS)
+    began, seconds = clock(), for_seconds * min(1.0, settings.DEALSITE_PAGE_CACHE_SECONDS)
     known = _shared.get(key)
-    if known and began < known[0] + seconds:
+    if known and began < known[0]:
         answer: Answer = known[1]
         return answer
     answer = read(*args, **asked)
     with _shared_lock:
-        _shared.pop(key, None)  # it goes to the end: the first was read longest ago
-        _shared[key] = (began, answer)
+        _shared[key] = (began + seconds, answer)
         if len(_shared) > SHARED:
-            del _shared[next(iter(_shared))]
+            del _shared[min(_shared, key=lambda one: _shared[one][0])]
     return answer
 
 

@@ -113,6 +113,7 @@ def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeSt
 
 TOP_BRANDS = 4
 BRANDS_A_PAGE = 120
+A_MINUTE = 60.0  # for which numbers of live deals are good enough
 BRANDS_HERE = 8  # that a category's page names
 MORE = 4  # deals of its brand below a deal
 
@@ -185,11 +186,12 @@ def brands(request: SiteRequest) -> HttpResponse:
     letter = request.GET.get("letter", "") if not typed else ""
     letter = letter if letter in LETTERS else ""
     page = brands_like(typed, letter=letter, size=BRANDS_A_PAGE, **place)
-    counted = live_deals(now=now, brands=[one.slug for one in page.rows], most=BRANDS_A_PAGE)
+    slugs = tuple(one.slug for one in page.rows)
+    counted = shared(live_deals, now=now, brands=slugs, most=BRANDS_A_PAGE, for_seconds=A_MINUTE)
     numbers = {one.slug: one.number for one in counted.brands} if counted else {}
     is_first = not (typed or letter or any(place.values()))
     is_whole = is_first and not page.after
-    top = shared(_top_brands, now=now) if is_first else []
+    top = shared(_top_brands, now=now, for_seconds=A_MINUTE) if is_first else []
     there = {one.letter for one in page.rows}
     chosen = {"q": typed} if typed else {"letter": letter} if letter else {}
     context = {
@@ -350,7 +352,7 @@ def _of_target(
         of_user: RelationState | None = request.visit.relation_state(target, found.slug)
         state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
         asked = {"brands": (found.slug,)} if target == "brand" else {"category": found.slug}
-        counted = shared(live_deals, now=now, most=BRANDS_HERE + 1, **asked)
+        counted = shared(live_deals, now=now, most=BRANDS_HERE + 1, for_seconds=A_MINUTE, **asked)
     return {
         "noun": found,
         "about": markdown.to_html(found.description),

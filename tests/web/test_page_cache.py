@@ -1,5 +1,6 @@
 import gzip
 import threading
+from typing import Any
 
 import brotli
 import pytest
@@ -409,8 +410,24 @@ def test_what_was_read_for_one_is_shown_to_all_for_a_second(read, clock):
     assert [page_cache.shared(read, "shoes", now=now) for now in (3, 4)] == [(2, 3), (2, 3)]
 
 
+def test_what_takes_long_is_shared_for_longer_and_what_is_good_for_longest_stays(read, clock, monkeypatch):
+    assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 1
+    monkeypatch.setattr(page_cache, "SHARED", 2)
+    for number in range(2, 5):
+        assert page_cache.shared(read, str(number))[0] == number
+    clock[0] += 59.9
+    assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 1
+    clock[0] += 0.1
+    assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 5
+
+
 def test_who_asks_something_else_gets_their_own_answer(read):
-    asked = [("shoes", {}), ("bags", {}), ("shoes", {"after": "x"}), ("shoes", {"after": "y"})]
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("shoes", {}),
+        ("bags", {}),
+        ("shoes", {"after": "x"}),
+        ("shoes", {"after": "y"}),
+    ]
     assert [page_cache.shared(read, slug, **more)[0] for slug, more in asked * 2] == [1, 2, 3, 4] * 2
     assert page_cache.shared(lambda slug: slug, "shoes") == "shoes"
 

@@ -38,7 +38,8 @@ from dealsite.data.table.parallel import together
 PAGE_SIZE = 25
 COMING = timedelta(days=90)
 UNPAID, DONE = {SCHEDULED, PENDING, FAILED}, {PROCESSED, CANCELLED, REFUNDED}
-MANY = 1000  # rows that a bucket of overdue payments counts at most, and of PENDING ones a request reads
+MANY = 1000  # rows of PENDING payments that a request reads
+COUNTED = 100  # overdue payments of each kind, of those that are older than the kept totals
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 LIVE = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
 PAST = [keys.closed_payments.partition(number) for number in range(keys.PAYMENT_SHARDS)]
@@ -234,14 +235,14 @@ class Overdue:
 def overdue(*, now: datetime) -> Overdue:
     """Return what is due and not paid, by age; today's includes what is due later today.
 
-    The last 31 days come from the kept totals. What is older is counted in the index, up to 1,000 of
+    The last 31 days come from the kept totals. What is older is counted in the index, up to 100 of
     each kind: it is what was given up, and what no runner came to.
     """
     today = now.astimezone(UTC).date()
     limit = iso(_midnight(today - timedelta(days=30)))
 
     def before_limit(word: str) -> list[Item]:
-        return merged(LIVE, index=keys.GSI3, low=f"{word}#", high=f"{word}#{limit}", limit=MANY)
+        return merged(LIVE, index=keys.GSI3, low=f"{word}#", high=f"{word}#{limit}", limit=COUNTED)
 
     days, *kinds = together(
         partial(payment_record.totals_of_days, today - timedelta(days=30), today),
@@ -253,7 +254,7 @@ def overdue(*, now: datetime) -> Overdue:
         return sum((unpaid[today - timedelta(days=n)] for n in range(newest, oldest + 1)), Sum())
 
     older = sum((Sum(1, _amount(row["card"])) for row in chain(*kinds)), Sum())
-    full = any(len(rows) == MANY for rows in kinds)
+    full = any(len(rows) == COUNTED for rows in kinds)
     return Overdue(span(0, 0), span(1, 7), span(8, 30), older, full)
 
 

@@ -180,7 +180,7 @@ def test_overdue_payments_are_shown_by_age(office):
 
 
 def test_a_count_that_is_cut_off_says_so(office, monkeypatch):
-    monkeypatch.setattr(payment_lists, "MANY", 2)
+    monkeypatch.setattr(payment_lists, "COUNTED", 2)
     for number in range(1, 4):
         owe(order_number=number, account="ada", first=NOW - 40 * DAY)
     assert "at least 2 payments" in text(office.get("/cms/payments/overdue/"))

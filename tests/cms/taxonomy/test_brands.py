@@ -137,7 +137,7 @@ def test_a_brand_that_does_not_exist_is_404(editor, slug):
 
 OFFERED = {
     "": ["Casa Nova", "Nordlicht", "Nova", "Vela"],
-    "n": ["Nordlicht", "Nova"],
+    "n": ["Nordlicht", "Nova", "Casa Nova"],
     "no": ["Nordlicht", "Nova", "Casa Nova"],
     "Nova": ["Nova", "Casa Nova"],
     "nordlihct": ["Nordlicht near"],
