@@ -105,6 +105,10 @@ soak: setup $(STAMPS)/python-dev ## Load a whole site for MINUTES=10, and fail i
 bench-payments: setup $(STAMPS)/python-dev ## Load a million payments of 8 KB: takes half an hour and 30 GB of disk
 	$(BIN)/python -m benchmarks.payments
 
+.PHONY: bench-million
+bench-million: setup $(STAMPS)/python-dev ## Compare each page of 400 deals with a million: takes most of an hour and 15 GB of disk
+	$(BIN)/python -m benchmarks.million
+
 .PHONY: bench-oscar
 bench-oscar: setup $(STAMPS)/python-dev $(STAMPS)/oscar ## Compare pages with those of a django-oscar site on PostgreSQL
 	$(BIN)/python -m benchmarks.oscar

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from dealsite.accounts import requests
@@ -52,16 +52,14 @@ class Cost:
 
 def measure(content: str, times: int) -> list[Cost]:
     """Request each page so many times, past the page cache; who is signed in shares what is read for all."""
-    deals = sum(category.deals or 0 for category in categories.all_categories())
-    visitor, editor, found = Client(SERVER_NAME="127.0.0.1"), editor_client(), addresses()
+    visitor, editor, found = Client(SERVER_NAME="127.0.0.1"), client_of(), addresses()
     costs = []
     for page, path in found.items():
         client = editor if path.startswith("/cms/") else visitor
-        costs.append(_cost(content, deals, page, path, client, times))
-    settings.DEALSITE_PAGE_CACHE_SECONDS = 2
-    for page in ("front page", "category", "deal"):
-        costs.append(_cost(content, deals, f"{page}{SIGNED_IN}", found[page], editor, times))
-    settings.DEALSITE_PAGE_CACHE_SECONDS = 0
+        costs.append(cost(content, page, path, client, times))
+    with override_settings(DEALSITE_PAGE_CACHE_SECONDS=2):
+        for page in ("front page", "category", "deal"):
+            costs.append(cost(content, f"{page}{SIGNED_IN}", found[page], editor, times))
     return costs
 
 
@@ -98,8 +96,8 @@ def addresses() -> dict[str, str]:
     }
 
 
-def editor_client() -> Client:
-    """Return a browser of an editor who is signed in."""
+def client_of(roles: Sequence[str] = ("editor",)) -> Client:
+    """Return a browser of somebody with some roles who is signed in."""
     now = timezone.now()
     try:
         user = users.create(
@@ -108,7 +106,7 @@ def editor_client() -> Client:
             password="!",  # noqa: S106 - nobody signs in with it
             registration=new_ulid(now),
             now=now,
-            roles=["editor"],
+            roles=roles,
         )
     except AlreadyExists:
         user = users.get(EDITOR)
@@ -119,7 +117,9 @@ def editor_client() -> Client:
     return client
 
 
-def _cost(content: str, deals: int, page: str, path: str, client: Client, times: int) -> Cost:
+def cost(content: str, page: str, path: str, client: Client, times: int) -> Cost:
+    """Request a page so many times."""
+    deals = sum(category.deals or 0 for category in categories.all_categories())
     taken = []
     for n in range(WARM_UP + times):
         started = time.perf_counter()

@@ -81,7 +81,7 @@ class Showing:
 
 def measure(content: str, environ: dict[str, str]) -> tuple[list[Weight], list[Showing]]:
     """Serve what the table holds, weigh its pages, and load them in a browser."""
-    addresses, session = pages.addresses(), pages.editor_client().cookies[settings.SESSION_COOKIE_NAME].value
+    addresses, session = pages.addresses(), pages.client_of().cookies[settings.SESSION_COOKIE_NAME].value
     with serving.served(environ | {"DEALSITE_PAGE_CACHE_SECONDS": "2"}) as port, _chromium() as browser:
         cookie = f"{settings.SESSION_COOKIE_NAME.replace(str(settings.PORT), str(port))}={session}"
         weights = [
