@@ -102,7 +102,7 @@ def _search() -> tuple[list[float], int]:
                 started = time.perf_counter()
                 find(Question(text=words), now=now, sort=sort, narrowing=True)
                 taken.append((time.perf_counter() - started) * 1000)
-    return taken, everything.total
+    return taken, everything.number
 
 
 def _publish() -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -85,11 +86,12 @@ class Bucket:
     check_seconds = 300.0  # each look costs a request for each 1,000 files
 
     def __init__(self, address: str, filesystem: FileSystem | None = None) -> None:
-        from pyarrow import fs  # only here: it is 30 MB
+        from pyarrow import fs  # 30 MB, which only a bucket needs
 
         self.address = address.rstrip("/")
         self._base = self.address.removeprefix("s3://")
         self._files = filesystem or fs.S3FileSystem(region=settings.DEALSITE_REGION)
+        self._below = partial(fs.FileSelector, recursive=True, allow_not_found=True)
 
     def put(self, path: str, content: bytes) -> tuple[int, int] | None:
         with self._files.open_output_stream(f"{self._base}/{path}") as file:
@@ -107,12 +109,9 @@ class Bucket:
         return sorted(self.stats(prefix))
 
     def stats(self, prefix: str) -> dict[str, tuple[int, int]]:
-        from pyarrow.fs import FileSelector
-
-        selector = FileSelector(f"{self._base}/{prefix}", recursive=True, allow_not_found=True)
         return {
             info.path.removeprefix(f"{self._base}/"): (info.size, info.mtime_ns)
-            for info in self._files.get_file_info(selector)
+            for info in self._files.get_file_info(self._below(f"{self._base}/{prefix}"))
             if info.is_file
         }
 

@@ -277,9 +277,9 @@ def run(plan: LaunchPlan, say: Say) -> None:
         for lacking in settings_that_are_none():
             say(f"Warning: {lacking.msg} {lacking.hint}")
         stack.enter_context(only_one(settings.VAR))
+        engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         if not plan.dev:  # runserver shows an error and waits until it is repaired
             apart(check_code)
-        engine = stack.enter_context(own_engine(settings.VAR, say)) if settings.DEALSITE_EMBEDDED else None
         made = site_setup.prepare()
         for finding in site_setup.problems():
             say(f"Warning: {finding.text} {finding.todo}")
@@ -313,10 +313,7 @@ def no_orphans(say: Say) -> Iterator[None]:
 
 
 def apart(work: Callable[[], None]) -> None:
-    """Do some work in a process of its own, whose memory goes with it; SystemExit where that fails, and says why.
-
-    Before any thread is started: a lock that one holds would be held in the new process for ever.
-    """
+    """Do some work in a process of its own, whose memory goes with it; SystemExit where that fails, and says why."""
 
     def told() -> None:
         for one in (signal.SIGINT, signal.SIGTERM):

@@ -59,9 +59,9 @@ def absolute(path: str) -> str:
     return urljoin(str(settings.DEALSITE_URL), path)
 
 
-def canonical(request: HttpRequest) -> str:
+def canonical(request: HttpRequest, **which: str) -> str:
     """A page's own address: without anything in the query string but which list it is, and the place in it."""
-    place = {name: request.GET[name] for name in ("tab", "letter", "after", "before") if name in request.GET}
+    place = which | {name: request.GET[name] for name in ("tab", "after", "before") if name in request.GET}
     return absolute(escape_uri_path(request.path)) + (f"?{urlencode(place)}" if place else "")
 
 
@@ -183,8 +183,8 @@ def brands(request: SiteRequest) -> HttpResponse:
     """Brands from A to Z, those of a letter or of a name; and the ones that have most live deals."""
     now, place = timezone.now(), {name: request.GET.get(name) for name in ("after", "before")}
     typed = normalise(request.GET.get("q", "")[:NAME_CHARACTERS])
-    letter = request.GET.get("letter", "") if not typed else ""
-    letter = letter if letter in LETTERS else ""
+    letter = request.GET.get("letter", "")
+    letter = letter if letter in LETTERS and not typed else ""
     page = brands_like(typed, letter=letter, size=BRANDS_A_PAGE, **place)
     slugs = tuple(one.slug for one in page.rows)
     counted = shared(live_deals, now=now, brands=slugs, most=BRANDS_A_PAGE, for_seconds=A_MINUTE)
@@ -207,7 +207,7 @@ def brands(request: SiteRequest) -> HttpResponse:
         "after": page.after and "?" + urlencode(chosen | {"after": page.after}),
         "top": top,
         "typed": typed,
-        "address": canonical(request),
+        "address": canonical(request, **({"letter": letter} if letter else {})),
     }
     response = render(request, "shopping/catalogue/brands.html", context)
     return ending(response, [card for _, card in top if card])

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from string import ascii_uppercase
 
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -32,11 +33,7 @@ from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import Page, to_end
 from dealsite.data.table.writes import Check, Delete, Put, Write, absent, either, equals, missing
 
-LETTERS = (
-    "0-9",
-    *"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "…",
-)  # under which brands are listed; the last are all others
+LETTERS = ("0-9", *ascii_uppercase, "…")  # under which brands are listed; the last are all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +132,7 @@ def _create_writes(brand: Brand, by: str, now: datetime) -> list[Write]:
     }
     return [
         *create_writes(BRAND, BRAND_COUNTS, texts, taken),
-        *(replace(write, otherwise=taken) for write in name_writes(brand, [brand.slug])),
-        *_new_name_writes(brand, names_of(brand) - {brand.slug}),
+        *_new_name_writes(brand, names_of(brand), taken),
     ]
 
 
@@ -162,12 +158,13 @@ def name_writes(brand: Brand, slugs: Iterable[str], *, before: str = "") -> list
     ]
 
 
-def _new_name_writes(brand: Brand, slugs: Iterable[str]) -> Iterator[Write]:
-    """Yield the writes by which further names find a brand; AlreadyExists where one finds another already."""
+def _new_name_writes(brand: Brand, slugs: Iterable[str], taken: AlreadyExists) -> Iterator[Write]:
+    """Yield the writes by which further names find a brand; `taken` where one finds another already."""
     for write in name_writes(brand, slugs):
-        yield replace(write, otherwise=AlreadyExists())
-        is_free = (either(absent(), equals("merged_into", brand.slug)),)
-        yield Check(key=keys.brand(write.item["slug"]), when=is_free, otherwise=AlreadyExists())
+        yield replace(write, otherwise=taken)
+        if (slug := write.item["slug"]) != brand.slug:
+            is_free = (either(absent(), equals("merged_into", brand.slug)),)
+            yield Check(key=keys.brand(slug), when=is_free, otherwise=taken)
 
 
 def check_brand(brand: Brand) -> Check:
@@ -264,10 +261,11 @@ def names(
     if (after and before) or not all(is_slug(cursor) for cursor in (after, before) if cursor):
         raise BadCursor()
     start, (low, high) = keys.brand_name.between()[0], _between(begin, letter)
+    if after:
+        low = max(low, f"{after}!")  # which stands before all that go on with a hyphen or letter
     rows = table.query(
         keys.brand_name.partition(),
-        low=start
-        + (max(low, f"{after}!") if after else low),  # before all that go on with a hyphen or letter
+        low=start + low,
         high=start + (min(high, before) if before else high),
         newest_first=bool(before),
         limit=size + 2,
@@ -276,7 +274,9 @@ def names(
     rows, more = rows[:size], len(rows) > size
     if before:
         rows.reverse()
-    found = [BrandName(row["brand"], row["name"]) for row in rows if begin or _is_own(row)]
+    found = [
+        BrandName(row["brand"], row["name"]) for row in rows if begin or slugify(row["name"]) == row["slug"]
+    ]
     return Page(
         [*dict.fromkeys(found)],
         rows[-1]["slug"] if rows and (more or before) else None,
@@ -287,10 +287,6 @@ def names(
 def of_letter(letter: str) -> Iterator[BrandName]:
     """Yield all brands of one of LETTERS. 1 query for each 1,000 names."""
     return (brand for page in to_end(partial(names, letter=letter, size=1_000)) for brand in page.rows)
-
-
-def _is_own(row: Item) -> bool:
-    return bool(slugify(row["name"]) == row["slug"])
 
 
 @access_pattern("names of brands, as releases before 0.3.0 listed them", "1 query")
@@ -339,8 +335,7 @@ def edit(
 
     def writes_of_names(changed: Brand) -> list[Write]:
         old, new = names_of(brand), names_of(changed)
-        writes = [*_new_name_writes(changed, new - old - {brand.slug})]
-        writes += name_writes(changed, (new - old) & {brand.slug})
+        writes = [*_new_name_writes(changed, new - old, AlreadyExists())]
         if changed.name != brand.name:
             writes += name_writes(changed, new & old)
             writes.append(

@@ -39,7 +39,7 @@ PAGE_SIZE = 25
 COMING = timedelta(days=90)
 UNPAID, DONE = {SCHEDULED, PENDING, FAILED}, {PROCESSED, CANCELLED, REFUNDED}
 MANY = 1000  # rows of PENDING payments that a request reads
-COUNTED = 100  # overdue payments of each kind, of those that are older than the kept totals
+COUNTED = 100  # overdue payments of each kind in a shard, of those that are older than the kept totals
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 LIVE = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
 PAST = [keys.closed_payments.partition(number) for number in range(keys.PAYMENT_SHARDS)]
@@ -236,25 +236,26 @@ def overdue(*, now: datetime) -> Overdue:
     """Return what is due and not paid, by age; today's includes what is due later today.
 
     The last 31 days come from the kept totals. What is older is counted in the index, up to 100 of
-    each kind: it is what was given up, and what no runner came to.
+    each kind in a shard: it is what was given up, and what no runner came to.
     """
     today = now.astimezone(UTC).date()
     limit = iso(_midnight(today - timedelta(days=30)))
 
-    def before_limit(word: str) -> list[Item]:
-        return merged(LIVE, index=keys.GSI3, low=f"{word}#", high=f"{word}#{limit}", limit=COUNTED)
+    def before_limit(partition: str, word: str) -> list[Item]:
+        low, high = f"{word}#", f"{word}#{limit}"
+        return table.query(partition, index=keys.GSI3, low=low, high=high, limit=COUNTED)
 
-    days, *kinds = together(
+    days, *shards = together(
         partial(payment_record.totals_of_days, today - timedelta(days=30), today),
-        *(partial(before_limit, word) for word in (SCHEDULED, FAILED, GIVEN_UP)),
+        *(partial(before_limit, one, word) for word in (SCHEDULED, FAILED, GIVEN_UP) for one in LIVE),
     )
     unpaid = {day: of_day["open"] + of_day["failed"] for day, of_day in days.items()}
 
     def span(newest: int, oldest: int) -> Sum:
         return sum((unpaid[today - timedelta(days=n)] for n in range(newest, oldest + 1)), Sum())
 
-    older = sum((Sum(1, _amount(row["card"])) for row in chain(*kinds)), Sum())
-    full = any(len(rows) == COUNTED for rows in kinds)
+    older = sum((Sum(1, _amount(row["card"])) for row in chain(*shards)), Sum())
+    full = any(len(rows) == COUNTED for rows in shards)
     return Overdue(span(0, 0), span(1, 7), span(8, 30), older, full)
 
 

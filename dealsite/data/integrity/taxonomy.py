@@ -7,7 +7,7 @@ from datetime import date
 
 from dealsite.data import keys
 from dealsite.data.catalogue import buckets
-from dealsite.data.catalogue.brands import Brand, name_writes
+from dealsite.data.catalogue.brands import Brand, name_writes, names_of
 from dealsite.data.catalogue.relations import RELATIONS
 from dealsite.data.entities.taxonomy import DEAL_COUNTS
 from dealsite.data.integrity.problem import (
@@ -19,7 +19,6 @@ from dealsite.data.integrity.problem import (
     key_of,
     repair_write,
 )
-from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid, month_of, time_of
 from dealsite.data.table.writes import Check, Delete, Put, Update, absent, at_version, equals, exists
@@ -49,7 +48,7 @@ class BrandNames:
                     self.merged[item["slug"]] = into
                     return
                 self.has_merged[item["slug"]] = set(item.get("merged", ()))
-                for name in {slugify(name) for name in (item["name"], *item.get("also", ()))}:
+                for name in names_of(Brand(item["slug"], item["name"], also=tuple(item.get("also", ())))):
                     self.owners[name].append(item["slug"])
             case "BrandName":
                 self.listed[item["slug"]] = (item["brand"], item["name"])
@@ -90,12 +89,10 @@ class BrandNames:
         for name, (slug, *others) in self.owners.items():
             found, shown = self.listed.get(name, ("", ""))
             seen = equals("brand", found) if found else absent()
-            if (
-                twins := [name]
-                if name != slug and name in self.brands.keys() - self.merged.keys()
-                else others
-            ):
-                what = f"The brands {slug!r} and {twins[0]!r} have one name. Rename one of them."
+            if name != slug and name in self.brands and name not in self.merged:
+                others = [name]
+            if others:
+                what = f"The brands {slug!r} and {others[0]!r} have one name. Rename one of them."
                 yield Problem(keys.brand(slug), what)
             elif (found, shown) != (slug, self.brands[slug]):
                 what = f"The name {name!r} finds {found!r}, called {shown!r}: it is {slug!r}, {self.brands[slug]!r}."

@@ -140,6 +140,10 @@ def test_more_brands_than_a_page_shows_are_reached_by_letter_and_page(client: Cl
     slugs, html = shown("?letter=Q")
     assert (slugs, "There are no brands here." in html) == ([], True)
     assert shown("?letter=x")[0] == ["alder", "aurelia"]
+    canonical = {"?letter=A&x=1": "/brands/?letter=A", "?letter=x": "/brands/", "?letter=A&q=al": "/brands/"}
+    for address, own in canonical.items():
+        assert f'<link rel="canonical" href="http://127.0.0.1:8000{own}">' in shown(address)[1]
+    assert 'rel="canonical" href="http://127.0.0.1:8000/">' in client.get("/?letter=A").content.decode()
     assert client.get("/brands/?after=No+Slug").status_code == 400
     assert len(re.findall("<sitemap>", client.get("/sitemap.xml").content.decode())) == 29
     assert re.findall("<loc>[^<]*(/brands/[^<]*)</loc>", client.get("/sitemaps/brands-1.xml").content.decode()) == [
