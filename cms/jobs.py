@@ -29,6 +29,7 @@ from dealsite.accounts.security_log import note
 from dealsite.data.catalogue.content import MAKE_RENDITIONS
 from dealsite.data.catalogue.deals import MARK_SOLD_OUT
 from dealsite.data.catalogue.featured_plans import SET_PLANNED
+from dealsite.data.commerce.order_changes import EXPIRE_ORDER
 from dealsite.data.commerce.payment_record import PAYMENT_TOTALS
 from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import bulk
@@ -57,6 +58,7 @@ KINDS = {
     MARK_SOLD_OUT: gettext_lazy("Sold-out marks of deals"),
     PAYMENT_TOTALS: gettext_lazy("Sums of payments"),
     REFUND_PAYMENT: gettext_lazy("Refund"),
+    EXPIRE_ORDER: gettext_lazy("Cancellation of an unpaid order"),
     MAKE_RENDITIONS: gettext_lazy("Further sizes of pictures"),
     BULK_CHANGE: gettext_lazy("Bulk change"),
     BULK_UNDO: gettext_lazy("Undoing of a change"),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -45,14 +46,25 @@ DONE = {
 class OrderRow:
     """An order on the page that asks. `order` is not known where the table did not answer, or has none such.
 
-    `problem` says why it is left out, `error` why it failed but may be tried again.
+    `unpaid` says that it is to be shipped although it is not paid. `problem` says why it is left out, `error` why it
+    failed but may be tried again.
     """
 
     ref: OrderRef
     order: Order | None = None
     tracking: str = ""
+    unpaid: bool = False
     problem: str = ""
     error: str = ""
+
+    @property
+    def is_asked_about(self) -> bool:
+        """Whether it is shipped only if somebody says so: it is not paid as it should be."""
+        return bool(
+            self.order
+            and self.order.status == PLACED
+            and not self.order.card.may_ship(settings.DEALSITE_SHIP_WHEN)
+        )
 
 
 @back_office.form("1 batch get", at="?order={shopper}/{order}")
@@ -61,7 +73,9 @@ def ship_orders(request: EditorRequest) -> HttpResponse:
     now, by = timezone.now(), request.user.username
 
     def ship(row: OrderRow) -> None:
-        shipped = order_changes.ship(row.ref.username, row.ref.id, tracking=row.tracking, by=by, now=now)
+        shipped = order_changes.ship(
+            row.ref.username, row.ref.id, tracking=row.tracking, unpaid=row.unpaid, by=by, now=now
+        )
         other = shipped.timeline[-1].by
         if other != by or shipped.tracking.casefold() != row.tracking.casefold():
             raise Conflict(_shipped_before("" if other == by else other, shipped.tracking))
@@ -131,7 +145,14 @@ def _page(
     refs = read_refs((request.POST if sent else request.GET).getlist("order"))
     if not refs:
         return none_chosen(request)
-    rows = [OrderRow(ref, tracking=request.POST.get(f"tracking-{ref.id}", "").strip()[:200]) for ref in refs]
+    rows = [
+        OrderRow(
+            ref,
+            tracking=request.POST.get(f"tracking-{ref.id}", "").strip()[:200],
+            unpaid=f"unpaid-{ref.id}" in request.POST,
+        )
+        for ref in refs
+    ]
     context: dict[str, object] = {"status": status, "reason": reason, "next": back_to(request)}
     if not sent or reason_error:
         context["reason_error"] = reason_error if sent else ""
@@ -175,7 +196,7 @@ def _read_rows(
             problem = _("There is no such order.")
         elif order.status != BEFORE[status]:
             problem = failure or str(IT_IS[order.status])
-        rows.append(OrderRow(row.ref, order, row.tracking, problem, "" if problem else failure))
+        rows.append(replace(row, order=order, problem=problem, error="" if problem else failure))
     return rows
 
 

@@ -88,7 +88,9 @@ def _midnight(day: date) -> datetime:
     "User name=order.username, E-mail=email, Name=order.address.name, Street=order.address.street, "
     "Extra=order.address.extra, Postcode=order.address.postcode, City=order.address.city, "
     "Country=order.address.country, Pieces=order.card.pieces, Lines=order.card.lines, Total=order.total, "
-    "Currency=currency, Instalments=order.card.plan, Tracking number=order.tracking",
+    "Currency=currency, Instalments=order.card.plan, Paid=order.card.money.processed, "
+    "To be paid=order.card.money.open, Failed=order.card.money.failed, Refunded=order.card.money.refunded, "
+    "Tracking number=order.tracking",
     _all_orders,
 )
 def order_list(request: EditorRequest) -> HttpResponse:

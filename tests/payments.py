@@ -10,9 +10,17 @@ from functools import partial
 
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys, table
-from dealsite.data.commerce import carts, charging, payment_loads, payment_record, payments
+from dealsite.data.commerce import (
+    carts,
+    charging,
+    order_changes,
+    orders,
+    payment_loads,
+    payment_record,
+    payments,
+)
 from dealsite.data.commerce.carts import Line, line_item
-from dealsite.data.commerce.order_record import Address, Event, Order, OrderCard, order_item
+from dealsite.data.commerce.order_record import Address, Event, Order, OrderCard, OrderMoney, order_item
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import PLACED, PURCHASED
@@ -23,6 +31,7 @@ from dealsite.data.table.writes import Put, absent
 from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from tests.builders import NOW, make_id
+from tests.gateways.ledger import Ledger
 from tests.people import give_card, make_user
 
 
@@ -52,7 +61,7 @@ def place(made: list[Payment], job_id: str) -> None:
         give_card(made[0].account, "approves")
     total = sum((payment.amount for payment in made), Decimal(0))
     order_id, account, at = made[0].order, made[0].account, made[0].due_at
-    card = OrderCard(order_id, account, "Ann", PLACED, at, total, 1, 1, made[0].of)
+    card = OrderCard(order_id, account, "Ann", PLACED, at, total, 1, 1, made[0].of, OrderMoney.of(made))
     refs = tuple(payment.ref for payment in made)
     order = Order(
         card,
@@ -91,6 +100,7 @@ def work(now: datetime, gateway: Gateway) -> None:
     """Carry out the jobs of payments that are due."""
     handlers: dict[str, jobs.Handler] = {
         payment_record.PAYMENT_TOTALS: payment_record.apply_totals,
+        order_changes.EXPIRE_ORDER: order_changes.expire,
         payments.REFUND_PAYMENT: partial(charging.refund_payments, gateway=gateway, currency="EUR"),
     }
     while (job := jobs.take_next(now=now)) is not None:
@@ -103,6 +113,17 @@ def work(now: datetime, gateway: Gateway) -> None:
 def run(gateway: Gateway, now: datetime) -> Counter[str]:
     """Let one runner charge what is due."""
     return charging.run_due(gateway, currency="EUR", clock=lambda: now)
+
+
+def cancel_order(payment: Payment, now: datetime, reason: str = "x") -> Order:
+    """Cancel the order of a payment."""
+    return order_changes.cancel(payment.account, payment.order, by=payment.account, reason=reason, now=now)
+
+
+def pay(order: Order, *script: str) -> Order:
+    """Charge the first payment of an order, which a script of a ledger can decline; return the order after it."""
+    charging.charge_first(order, Ledger(*script), currency="EUR", clock=lambda: order.placed_at)
+    return orders.get(order.username, order.id)
 
 
 def read(payment: Payment) -> Payment:

@@ -28,6 +28,7 @@ from dealsite.accounts.passwords import Owner, is_confirmed
 from dealsite.accounts.requests import UserRequest, destination, device_name
 from dealsite.accounts.second_factor import is_proved, new_recovery_codes
 from dealsite.accounts.security_log import note
+from dealsite.data.commerce.payment_lists import owed
 from dealsite.data.entities.chart import ENTITIES
 from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.entities.personal import Stays
@@ -219,13 +220,16 @@ def what_stays() -> list[tuple[Text, Text]]:
     return [words for reason, words in STAYS.items() if reason in reasons]
 
 
-@signed_in.form("none")
+@signed_in.form("1 query")
 def delete_account(request: UserRequest) -> HttpResponse:
-    """Delete the account: signed out everywhere at once, the user name never given out again."""
-    form = DeleteAccountForm(request.POST or None)
+    """Delete the account: signed out everywhere at once, the user name never given out again. 1 query.
+
+    Not while its orders are not paid.
+    """
+    form, debt = DeleteAccountForm(request.POST or None), owed(request.user.username)
 
     def delete() -> HttpResponse | None:
-        if not is_confirmed(request, form):
+        if debt.total or not is_confirmed(request, form):
             return None
         now = timezone.now()
         users.delete(request.user.account, job_id=new_ulid(now), now=now)
@@ -236,7 +240,7 @@ def delete_account(request: UserRequest) -> HttpResponse:
         requests.DEVICE.forget(response)
         return response
 
-    return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays())
+    return answer_form(request, "accounts/delete.html", form, delete, stays=what_stays(), debt=debt)
 
 
 @signed_in.page("1 get", seen_by="admin")

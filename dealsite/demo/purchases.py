@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders, payments
+from django.conf import settings
+
+from dealsite.data.commerce import (
+    cart_changes,
+    carts,
+    charging,
+    order_changes,
+    order_record,
+    orders,
+    payments,
+)
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_changes import Purchase
 from dealsite.data.commerce.order_record import Address
@@ -19,6 +29,7 @@ from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import RANDOM_BITS, new_ulid
 from dealsite.demo.deals import DemoDeal
 from dealsite.demo.people import PACKER, SHOPPERS
+from dealsite.gateways.testing import TestGateway
 
 ORDERS = 22
 PLENTY = 10  # of what is scarce, these orders take nothing
@@ -104,7 +115,8 @@ def _place(order: DemoOrder) -> None:
         plan=plan,
         method=order.method,
     )
-    order_changes.place(purchase, now=order.at)
+    placed = order_changes.place(purchase, now=order.at)
+    charging.charge_first(placed, TestGateway(), currency=settings.DEALSITE_CURRENCY, clock=lambda: order.at)
 
 
 def _advance(order: DemoOrder) -> None:

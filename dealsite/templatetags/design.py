@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
 
 from dealsite.data.catalogue.cards import DealCard
+from dealsite.data.commerce import order_record
 from dealsite.data.entities import commerce
 from dealsite.data.table.ids import iso
 from dealsite.templatetags import kept
@@ -62,6 +63,16 @@ ORDERS = {
     commerce.SHIPPED: (gettext_lazy("Shipped"), "ending"),
     commerce.DELIVERED: (gettext_lazy("Delivered"), "live"),
     commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
+}
+MONEY = {
+    order_record.UNKNOWN: (gettext_lazy("Not added up yet"), "draft"),
+    order_record.NOTHING: (gettext_lazy("Nothing to pay"), "draft"),
+    order_record.UNPAID: (gettext_lazy("Not paid yet"), "ending"),
+    order_record.PART_PAID: (gettext_lazy("Part paid"), "scheduled"),
+    order_record.PAID: (gettext_lazy("Paid"), "live"),
+    order_record.DECLINED: (gettext_lazy("Payment failed"), "failed"),
+    order_record.OWED_BACK: (gettext_lazy("To be refunded"), "ending"),
+    order_record.GIVEN_BACK: (gettext_lazy("Refunded"), "draft"),
 }
 PAYMENTS = {
     commerce.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),
@@ -278,6 +289,18 @@ def order_status(status: str) -> str:
 def order_state(status: str) -> str:
     """The look of an order's status, for `data-state`."""
     return ORDERS[status][1]
+
+
+@register.filter
+def money_status(state: str) -> str:
+    """How it stands with an order's payments, in words."""
+    return str(MONEY[state][0])
+
+
+@register.filter
+def money_state(state: str) -> str:
+    """The look of how it stands with an order's payments, for `data-state`."""
+    return MONEY[state][1]
 
 
 @register.filter

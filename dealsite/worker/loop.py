@@ -20,6 +20,7 @@ from django.utils.translation import gettext_noop
 from dealsite.data.catalogue import deals, featured_plans, hot
 from dealsite.data.catalogue.brand_merges import rename_brand
 from dealsite.data.commerce import charging
+from dealsite.data.commerce.order_changes import EXPIRE_ORDER, expire
 from dealsite.data.commerce.payment_record import PAYMENT_TOTALS, apply_totals
 from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import links as checked_links, trash
@@ -61,6 +62,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
     REFUND_PAYMENT: refund,
+    EXPIRE_ORDER: expire,
     **accounts.HANDLERS,
     **mails.HANDLERS,
     **deals.HANDLERS,

@@ -18,6 +18,7 @@ from dealsite.worker import accounts, loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import make_brand, make_category, make_deal
+from tests.payments import owe
 from tests.people import make_user
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -201,6 +202,19 @@ def test_an_account_is_deleted_with_its_password_and_only_with_it(signed_in: Cli
     assert work() == []
     assert sessions.of_user("ada", now=timezone.now()) == []
     assert jobs.take_next(now=timezone.now()) is None
+
+
+def test_an_account_is_not_deleted_before_its_orders_are_paid(signed_in: Client):
+    assert "to pay" not in signed_in.get("/account/delete/").text
+    owe(3, account="ada")
+    for answer in (
+        signed_in.get("/account/delete/"),
+        signed_in.post("/account/delete/", {"old_password": PASSWORD}),
+    ):
+        assert "You still have €90.00 to pay." in " ".join(answer.text.split())
+        assert 'name="old_password"' not in answer.text
+    assert answer.status_code == 422
+    assert users.find("ada") is not None
 
 
 def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: Client, ada: User):

@@ -18,6 +18,7 @@ from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
 from tests.browser.lists import measures
 from tests.orders import make_order
+from tests.payments import pay
 
 MINUTE = timedelta(minutes=1)
 
@@ -33,10 +34,11 @@ def office_window(site: str, window: Callable[..., Page]) -> Callable[..., Page]
     return open_window
 
 
-def order_of(username: str, *, minutes_ago: int = 0) -> order_record.Order:
+def order_of(username: str, *, minutes_ago: int = 0, is_paid: bool = True) -> order_record.Order:
     """Have a shopper buy a lamp some minutes ago."""
     deal = now_deal(title=f"Lamp of {username}", age=timedelta(hours=1))
-    return make_order(username, deal, now=timezone.now() - minutes_ago * MINUTE)
+    order = make_order(username, deal, now=timezone.now() - minutes_ago * MINUTE)
+    return pay(order) if is_paid else order
 
 
 def now_of(order: order_record.Order) -> order_record.Order:
@@ -79,7 +81,7 @@ def test_orders_are_shipped_together_and_delivered(office_window, width):
 @pytest.mark.sample(quick=0, whole=3)
 def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles):
     troubles.allowed.add(409)
-    made = [order_of("ada", minutes_ago=2), order_of("bob", minutes_ago=1)]
+    made = [order_of("ada", minutes_ago=2), order_of("bob", minutes_ago=1, is_paid=False)]
     page = office_window()
     page.goto("/cms/orders/")
     for order in made:
@@ -92,6 +94,7 @@ def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles):
     expect(page.get_by_text("This order is cancelled: it cannot be shipped.")).to_be_visible()
     assert flaws(page) == []
     page.get_by_label(f"Tracking number (optional) for Ada Lovelace, {made[1].id}").fill("XY 1")
+    page.get_by_label("Ship it although it is not paid").check()
     page.get_by_role("button", name="Mark 1 order shipped").click()
     expect(page.get_by_role("status").filter(has_text="1 order is marked shipped.")).to_be_visible()
     assert now_of(made[1]).tracking == "XY 1"

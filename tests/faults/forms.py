@@ -170,7 +170,7 @@ FORMS: dict[str, Form] = {
     "end_other_sessions": Form(of()),
     "renew_recovery_codes": Form(of(code=CODE, old_password=PASSWORD), CAREFUL),
     "turn_off_two_factor": Form(of(code=CODE, old_password=PASSWORD), CAREFUL),
-    "delete_account": Form(of(old_password=PASSWORD)),
+    "delete_account": Form(of(old_password=PASSWORD), who=EDITOR),
     # What a shopper has
     "mark_all_read": Form(of(until="{message}")),
     "mute_hot_deals": Form(of(muted="yes")),
@@ -259,7 +259,12 @@ FORMS: dict[str, Form] = {
     "cms_save_question": Form(of(title="All", sql="SELECT 1", question_id=TOKEN)),
     "cms_saved_question": Form(of(title="All", sql="SELECT 1", version="1")),
     "cms_delete_question": Form(of(version="1")),
-    "cms_ship_orders": Form(of(order=[f"{SHOPPER}/{{order}}"])),
+    "cms_ship_orders": Form(
+        lambda _browser, prepared: {
+            "order": f"{SHOPPER}/{prepared.more['order']}",
+            f"unpaid-{prepared.more['order']}": "yes",
+        }
+    ),
     "cms_deliver_orders": Form(of(order=[f"{SHOPPER}/{{shipped}}"])),
     "cms_cancel_orders": Form(of(order=[f"{SHOPPER}/{{order}}"], reason="Broken")),
     "cms_send_order_mail": Form(of(status="PLACED", time="2"), at=f"/cms/orders/{SHOPPER}/{{order}}/mail/"),
@@ -349,7 +354,7 @@ def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username=SHOPPER, now=NOW)
     relations.add(relations.DEAL_LIKE, content.id("ending"), username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
-    order_changes.ship(SHOPPER, more["shipped"], tracking="", by=ADMIN, now=NOW)
+    order_changes.ship(SHOPPER, more["shipped"], tracking="", unpaid=True, by=ADMIN, now=NOW)
     more["removed"] = make_deal(title="Removed").id
     owner = carts.user_cart(SHOPPER)
     for deal in (more["edited"], content.id("ending")):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from shopping import checkout
 from tests.faults.forms import FORMS, LEFT_OUT, OWN, route_of
 from tests.faults.judge import wrong_answer
 from tests.faults.proxy import FAULTS, HITS, Exchange, Hits
@@ -44,6 +45,12 @@ class Filled:
 
 
 _filled: dict[str, Filled] = {}
+
+
+@pytest.fixture(autouse=True)
+def _not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether an order that is placed is charged at once as well, is no part of its form."""
+    monkeypatch.setattr(checkout, "_charge", lambda _order: None)
 
 
 def filled(site: Site, name: str) -> Filled:

@@ -173,7 +173,7 @@ def order() -> Both:
     """an order of claire's, PLACED, then SHIPPED"""
     made = make_order(claire(), old_deal())
     placed = orders.get("claire", made.id).status
-    order_changes.ship("claire", made.id, by="kim", now=NOW)
+    order_changes.ship("claire", made.id, unpaid=True, by="kim", now=NOW)
     found = orders.get("claire", made.id)
     return (placed, found.status, found.address), ("PLACED", "SHIPPED", ADDRESS)
 

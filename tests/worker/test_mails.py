@@ -9,14 +9,14 @@ import pytest
 from django.core import mail
 
 from dealsite.data import table
-from dealsite.data.commerce import charging as running, payments
+from dealsite.data.commerce import charging as running, orders, payments
 from dealsite.data.entities.commerce import PROCESSED, REFUNDED
 from dealsite.data.people import messages, sessions, two_factor, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
 from dealsite.worker import loop
 from tests.builders import NOW, make_id
-from tests.payments import owe
+from tests.payments import cancel_order, owe, pay
 from tests.people import give_card, make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -62,7 +62,10 @@ def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
     give_card("ann", "a card")
     owe(method="test:decline")
     work()
-    assert "We do not try again by ourselves: please choose another card" in mail.outbox[0].body
+    said = " ".join(mail.outbox[0].body.split())
+    assert "We do not try again by ourselves: please choose another card" in said
+    assert "If nothing is paid until 28 Nov 2026, your order is cancelled." in said
+    assert "/account/payments/" in said
 
 
 def test_a_payment_refunded_is_told():
@@ -71,19 +74,20 @@ def test_a_payment_refunded_is_told():
     made = owe(method="test:approve")
     work()
     mail.outbox.clear()
-    found = payments.of_order("ann", [payment.ref for payment in made])
-    table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW))
+    cancel_order(made[0], NOW)
     work()
     assert [sent.subject for sent in mail.outbox] == [
-        f"Dealsite: A payment was refunded ({made[0].order[-6:]})"
+        f"Dealsite: {what} ({made[0].order[-6:]})"
+        for what in ("Your order was cancelled", "A payment was refunded")
     ]
     assert payments.of_order("ann", [made[0].ref])[0].status == REFUNDED
 
 
-def test_a_user_who_is_gone_hears_nothing_and_still_pays():
+def test_a_user_who_is_gone_hears_nothing():
     make_user("ann")
     give_card("ann", "a card")
     made = owe(method="test:approve")
+    pay(orders.get("ann", made[0].order))
     users.delete(users.get("ann"), job_id=new_ulid(NOW), now=NOW)
     work()
     assert payments.of_order("ann", [made[0].ref])[0].status == PROCESSED

@@ -12,6 +12,7 @@ from dealsite.data.catalogue.content import RenditionsCheckpoint, RenditionsPayl
 from dealsite.data.catalogue.deals import StockPayload
 from dealsite.data.catalogue.featured_plans import PlanPayload
 from dealsite.data.catalogue.relations import MuteAllPayload
+from dealsite.data.commerce.order_changes import ExpiryPayload
 from dealsite.data.commerce.order_record import UseCardPayload
 from dealsite.data.commerce.payment_record import TotalsPayload
 from dealsite.data.commerce.payments import PaymentNoticePayload, RefundPayload
@@ -60,6 +61,7 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "send_message": (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"all": True}}),
     "payment_totals": (TotalsPayload, {"deltas": {"2026-11-21#0": {"open": MONEY, "open_amount": -MONEY}}}),
     "payment_notice": (PaymentNoticePayload, PAYMENT | {"reason": "Declined", "next_at": AT}),
+    "expire_order": (ExpiryPayload, {"username": "ann", "order": ID}),
     "refund_payment": (RefundPayload, {"payments": [{"id": ID, "due_at": AT, "account": "ann"}]}),
     "account_notice": (
         NoticePayload,

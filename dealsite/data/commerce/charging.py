@@ -20,17 +20,21 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import structlog
+from django.conf import settings
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import order_record
+from dealsite.data.commerce.order_changes import EXPIRE_ORDER, ExpiryPayload
+from dealsite.data.commerce.order_record import Order
 from dealsite.data.commerce.payment_record import Payment, Step, payment_from_item, payment_item
 from dealsite.data.commerce.payments import (
     RefundPayload,
     cancelled,
-    counted_change,
     get,
     notice_writes,
+    of_order,
     refund_job,
+    save,
 )
 from dealsite.data.entities.commerce import (
     FAILED,
@@ -93,6 +97,17 @@ def run_one(row: Item, gateway: Gateway, *, currency: str, clock: Callable[[], d
         return "unknown"
     after = record(payment, outcome, now=clock())
     return after.status.lower() if after else "left"
+
+
+def charge_first(order: Order, gateway: Gateway, *, currency: str, clock: Callable[[], datetime]) -> str:
+    """Charge what is due of an order that was just placed; return what became of it, as `run_due` counts it.
+
+    Runners charge it if this does not. 1 batch get, then as `run_one`; no more where it was tried before.
+    """
+    for payment in of_order(order.username, order.payments[:1]):
+        if payment.status == SCHEDULED:
+            return run_one(payment_item(payment), gateway, currency=currency, clock=clock)
+    return "left"
 
 
 @access_pattern("what is to be charged now", "30 queries")
@@ -173,7 +188,7 @@ def record(payment: Payment, outcome: ChargeResult | ChargeDecline, *, now: date
         nonlocal payment
         after = _after(payment, outcome, now)
         try:
-            table.transact(_record_writes(payment, after, now))
+            save(payment, after, *_record_writes(after, now))
         except TransactionTaken:
             return _record_taken(payment, outcome, now)
         except Conflict:
@@ -213,14 +228,19 @@ def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetim
     )
 
 
-def _record_writes(payment: Payment, after: Payment, now: datetime) -> list[Write]:
-    writes = counted_change(payment, after)
+def _record_writes(after: Payment, now: datetime) -> list[Write]:
+    writes: list[Write] = []
     if after.status == PROCESSED:
         guard = {"transaction_id": after.transaction_id, "account": after.account, "payment": after.id}
         key, item = keys.transaction(after.transaction_id), TRANSACTION_GUARD.item(guard)
         writes.append(Put(key=key, item=item, when=(absent(),), otherwise=TransactionTaken()))
+    ends_at = None
+    if after.final and after.number == 1 and after.order and settings.DEALSITE_UNPAID_DAYS:
+        ends_at = now + timedelta(days=settings.DEALSITE_UNPAID_DAYS)
+        payload = ExpiryPayload(after.account, after.order)
+        writes.append(jobs.job_write(EXPIRE_ORDER, payload, job_id=new_ulid(now), due=ends_at))
     if after.refund is None:
-        writes += notice_writes(after, now=now)
+        writes += notice_writes(after, now=now, ends_at=ends_at)
     elif after.status == PROCESSED:
         writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
     return writes
@@ -232,7 +252,7 @@ def _record_taken(payment: Payment, outcome: ChargeResult | ChargeDecline, now: 
     logger.error("transaction_taken", payment=payment.id, outcome=repr(outcome))
     after = cancelled(payment, by=RUNNER, reason=reason, now=now)
     try:
-        table.transact(counted_change(payment, after))
+        save(payment, after)
     except Conflict:
         return None
     return after
@@ -274,7 +294,7 @@ def record_refund(payment: Payment, *, now: datetime) -> Payment:
         note = payment.refund.reason if payment.refund else ""
         after = payment.after(Step(REFUNDED, now, RUNNER, note), next_at=now)
         try:
-            table.transact([*counted_change(payment, after), *notice_writes(after, now=now)])
+            save(payment, after, *notice_writes(after, now=now))
         except Conflict:
             payment = get(payment.account, payment.due_at, payment.id)
             raise

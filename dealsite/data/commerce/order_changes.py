@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from dealsite.data import keys, table
@@ -22,6 +23,7 @@ from dealsite.data.commerce.order_record import (
     Event,
     Order,
     OrderCard,
+    OrderMoney,
     clean_address,
     clean_note,
     clean_tracking,
@@ -31,7 +33,7 @@ from dealsite.data.commerce.order_record import (
 )
 from dealsite.data.commerce.orders import lines_at, with_lines
 from dealsite.data.commerce.payment_record import Payment
-from dealsite.data.commerce.payments import insert_writes, new_payments, plans_for
+from dealsite.data.commerce.payments import insert_writes, new_payments, no_credit, plans_for
 from dealsite.data.entities.commerce import (
     ACTIVE,
     CANCELLED,
@@ -43,6 +45,9 @@ from dealsite.data.entities.commerce import (
     SHIPPED,
 )
 from dealsite.data.entities.deals import HERE
+from dealsite.data.entities.work import SITE
+from dealsite.data.jobs.jobs import Job, payload_from_item
+from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.data.table.meters import access_pattern
@@ -74,6 +79,10 @@ class AlreadyPlaced(AlreadyExists):
 CARD_GONE = gettext_lazy("Choose a card to pay with.")
 
 
+class NotPaid(Conflict):
+    """An order is not paid as the rule of the site says before it is shipped."""
+
+
 class OfferChanged(VersionConflict):
     """What a deal costs, or how many are left, is not what the cart says."""
 
@@ -103,7 +112,8 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
 
     CartChanged if the cart is not as it was shown, or its deals are not: nothing is bought then, and the
     cart page says what changed. Invalid for an address or plan that cannot be, or a card that is no longer theirs.
-    Last pieces, and offers that changed, cost 1 batch get and 1 transaction more; an order that is there 1 get.
+    Last pieces, and offers that changed, cost 1 batch get and 1 transaction more; an order that is there 1 get;
+    instalments 1 get and 1 query. Two orders cannot both use what is left of somebody's credit: each changes the cart.
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
         raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
@@ -114,6 +124,8 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
         return _placed_before(purchase)
     if purchase.plan not in plans_for(total):
         raise Invalid(plan=SMALL)
+    if purchase.plan > 1 and (why_not := no_credit(users.get(purchase.username), total, now=now)):
+        raise Invalid(plan=why_not)
     buyer, plan, method = purchase.username, purchase.plan, purchase.method
     payments = new_payments(purchase.order_id, buyer, total, plan, method=method, first=now)
     order = _new_order(purchase, lines, payments, now)
@@ -159,6 +171,7 @@ def _new_order(
         pieces=sum(line.quantity for line in lines),
         lines=len(lines),
         plan=purchase.plan,
+        money=OrderMoney.of(payments),
     )
     return Order(
         card=card,
@@ -254,6 +267,10 @@ def _offer_of(deal: Deal) -> dict[str, object]:
     return offer
 
 
+EXPIRE_ORDER = "expire_order"  # the kind of job
+NEVER_PAID = "It was not paid."
+NOT_PAID = gettext_lazy("This order is not paid: it is shipped only if you say so.")
+SHIPPED_UNPAID = "Before it was paid."
 BEFORE = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}
 WORDS = {
     PLACED: pgettext_lazy("order", "placed"),
@@ -264,11 +281,16 @@ WORDS = {
 
 
 @access_pattern("mark an order shipped", "1 get + 1 transaction")
-def ship(username: str, order_id: str, *, tracking: str = "", by: str, now: datetime) -> Order:
-    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid."""
+def ship(
+    username: str, order_id: str, *, tracking: str = "", unpaid: bool = False, by: str, now: datetime
+) -> Order:
+    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid; NotPaid, but for `unpaid`.
+
+    For an order of an earlier release 1 get, 1 batch get and 1 update more, to add up its payments.
+    """
     tracking = clean_tracking(tracking)
     note = f"Tracking number {tracking}" if tracking else ""
-    return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking)
+    return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking, unpaid=unpaid)
 
 
 @access_pattern("mark an order delivered", "1 get + 1 transaction")
@@ -277,45 +299,63 @@ def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
     return _step(username, order_id, Event(DELIVERED, now, by))
 
 
-def _step(username: str, order_id: str, event: Event, tracking: str = "") -> Order:
+def _step(username: str, order_id: str, event: Event, *, tracking: str = "", unpaid: bool = False) -> Order:
+    def attempt() -> Order:
+        order = _counted(username, order_id)
+        if order.status == event.status:
+            return order
+        after, log_note = _after(order, event, tracking=tracking), ""
+        if event.status == SHIPPED and not order.card.may_ship(settings.DEALSITE_SHIP_WHEN):
+            if not unpaid:
+                raise NotPaid(NOT_PAID)
+            log_note = SHIPPED_UNPAID
+        table.transact([_order_write(order, after), *notice_writes(after, event, log_note)])
+        return after
+
+    return table.retrying(attempt)
+
+
+def _counted(username: str, order_id: str) -> Order:
+    """Return an order that says what its payments come to."""
     order = orders.get(username, order_id)
-    if order.status == event.status:
-        return order
-    after = _after(order, event, tracking=tracking)
-    try:
-        table.transact([_order_write(order, after), *notice_writes(after, event)])
-    except VersionConflict:
-        current = orders.get(username, order_id)
-        if current.status != event.status:
-            raise Conflict(_refusal(current, event)) from None
-        return current
-    return after
+    if order.card.money is None:
+        payments.add_up(username, order_id)
+        raise VersionConflict()
+    return order
 
 
 @access_pattern(
     "cancel an order, with its lines, stock and payments", "1 get + 1 query + 2 batch gets + 1 transaction"
 )
-def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: datetime) -> Order:
+def cancel(
+    username: str, order_id: str, *, by: str, reason: str = "", now: datetime, given_up: bool = False
+) -> Order:
     """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.
 
     Harmless if it is cancelled; Conflict if it was shipped, IncompleteOrder if its lines do not add up. All again while
-    stock or payments change in between. One transaction, 93 actions at 25 lines of counted stock and 12 instalments.
+    stock or payments change in between. With `given_up`, only one that nothing was paid of, nor will be: another is
+    returned as it is. One transaction, 93 actions at 25 lines of counted stock and 12 instalments.
     """
     event = Event(CANCELLED, now, by, clean_note(reason))
 
     def attempt() -> Order:
-        order = orders.get(username, order_id)
+        order = _counted(username, order_id)
         lines: list[Line] = []
         if order.status == PLACED:
             order, lines = with_lines(order)
         if order.status == CANCELLED:
             return order
-        after = _after(order, event)
         paid = payments.of_order(username, order.payments)
+        if given_up and not (order.status == PLACED and _is_given_up(order.card, paid)):
+            return order
+        reason = event.note or "The order was cancelled."
+        cancelled, cancelling = payments.cancel_writes(paid, by=by, reason=reason, now=now)
+        after = _after(order, event)
+        after = replace(after, card=replace(after.card, money=OrderMoney.of(cancelled)))
         writes: list[Write] = [
             _order_write(order, after),
             *moved_lines(order, lines, RETURNED, now),
-            *payments.cancel_writes(paid, by=by, reason=event.note or "The order was cancelled.", now=now),
+            *cancelling,
             *notice_writes(after, event),
         ]
         deals = with_offers(line.deal for line in lines)
@@ -327,6 +367,28 @@ def cancel(username: str, order_id: str, *, by: str, reason: str = "", now: date
         return after
 
     return table.retrying(attempt)
+
+
+def _is_given_up(card: OrderCard, paid: Sequence[Payment]) -> bool:
+    """Tell whether nothing of an order was paid, and its first payment is not tried any more."""
+    money = card.money or OrderMoney()
+    is_tried = not any(payment.number == 1 and payment.final for payment in paid)
+    return not (is_tried or money.processed or money.refunded)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryPayload:
+    """The order that a job cancels, if nobody has paid it by then."""
+
+    username: str
+    order: str
+
+
+@access_pattern("cancel an order that nobody paid", "1 get + 1 query + 2 batch gets + 1 transaction")
+def expire(job: Job, now: datetime) -> None:
+    """Carry out a job of this kind: cancel an order that nothing was paid of since, nor will be by itself."""
+    payload = payload_from_item(ExpiryPayload, job.payload)
+    cancel(payload.username, payload.order, by=SITE, reason=NEVER_PAID, now=now, given_up=True)
 
 
 def late_returns(order: Order, *, now: datetime) -> list[Write]:

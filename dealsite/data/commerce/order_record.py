@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
 from dealsite.data.commerce.payment_lists import of_account
+from dealsite.data.commerce.payment_record import Payment, sums
 from dealsite.data.commerce.payments import change_method
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
@@ -55,6 +56,8 @@ WRONG_TRACKING = gettext_lazy(
     "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
 )
 MESSAGE_KIND = ORDER_NEWS
+ZERO = Decimal("0.00")
+FIRST_PAID, ORDERED = "first-paid", "ordered"  # of DEALSITE_SHIP_WHEN
 HEADLINES = {
     PLACED: "Thank you: your order is placed",
     SHIPPED: "Your order is on its way",
@@ -121,9 +124,31 @@ class Event:
     note: str = ""
 
 
+UNKNOWN, NOTHING, UNPAID, PART_PAID = "unknown", "nothing", "unpaid", "part_paid"
+PAID, DECLINED, OWED_BACK, GIVEN_BACK = "paid", "declined", "owed_back", "given_back"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderMoney:
+    """What an order's payments come to: not paid yet, paid, declined and not paid since, cancelled, refunded."""
+
+    open: Decimal = ZERO
+    processed: Decimal = ZERO
+    failed: Decimal = ZERO
+    cancelled: Decimal = ZERO
+    refunded: Decimal = ZERO
+
+    @classmethod
+    def of(cls, payments: Iterable[Payment]) -> OrderMoney:
+        return cls(**sums(payments))
+
+
 @dataclass(frozen=True, slots=True)
 class OrderCard:
-    """What a list shows of an order; `pieces` of how many `lines`, paid in `plan` instalments."""
+    """What a list shows of an order; `pieces` of how many `lines`, paid in `plan` instalments.
+
+    `money` is None where an earlier release placed it.
+    """
 
     id: str
     username: str
@@ -134,10 +159,30 @@ class OrderCard:
     pieces: int
     lines: int
     plan: int = 1
+    money: OrderMoney | None = None
 
     @classmethod
     def from_item(cls, card: Item) -> OrderCard:
         return _read_card(card)
+
+    @property
+    def payment_state(self) -> str:
+        """How it stands with its payments; one that was declined and is not paid since comes first."""
+        if (money := self.money) is None:
+            return UNKNOWN
+        if money.failed:
+            return DECLINED
+        if money.open:
+            return PART_PAID if money.processed else UNPAID
+        if money.processed:
+            return OWED_BACK if self.status == CANCELLED else PAID
+        return GIVEN_BACK if money.refunded else NOTHING
+
+    def may_ship(self, when: str) -> bool:
+        """Tell whether it may be shipped by the rule of DEALSITE_SHIP_WHEN; what costs nothing always may."""
+        if when == ORDERED or not self.total:
+            return True
+        return self.payment_state in ((PAID, PART_PAID) if when == FIRST_PAID else (PAID,))
 
 
 @dataclass(frozen=True)
@@ -217,8 +262,8 @@ def clean_tracking(tracking: str) -> str:
     return cleaned
 
 
-def notice_writes(order: Order, event: Event) -> list[Write]:
-    """Return what tells of an event: a message in the inbox, a mail and an audit entry. 3 actions."""
+def notice_writes(order: Order, event: Event, log_note: str = "") -> list[Write]:
+    """Return what tells of an event: a message, a mail, and an audit entry, whose note may be its own. 3 actions."""
     now, note, username = event.at, event.note, order.username
     item = messages.message_item(
         username,
@@ -229,13 +274,13 @@ def notice_writes(order: Order, event: Event) -> list[Write]:
         text=note,
         order=order.id,
     )
-    done = DONE[event.status]
+    log = partial(audit.entry_write, kind="order", subject=order.id, what=DONE[event.status])
     return [
         Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
         mails.order_notice(
             event.status, order_id=order.id, username=username, to=order.email, at=now, now=now
         ),
-        audit.entry_write(by=event.by, kind="order", subject=order.id, what=done, now=now, note=note),
+        log(by=event.by, note=log_note or note, now=now),
     ]
 
 
@@ -297,9 +342,8 @@ def save_card(username: str, card: PaymentCard, *, job_id: str, now: datetime) -
 
 @access_pattern("whether somebody removed their card", "1 get")
 def has_no_card(username: str) -> bool:
-    """Tell whether a user has no card, so that nothing may be charged; of who is no user, nothing is known."""
-    item = table.get(keys.profile(username))
-    return item is not None and "card" not in item
+    """Tell whether a user has no card, or is gone, so that nothing may be charged."""
+    return "card" not in (table.get(keys.profile(username)) or {})
 
 
 @access_pattern("give open payments a new card", "1 get + 1 query + 1 batch get + 1 transaction")

@@ -196,6 +196,14 @@ def total_changes(before: Payment | None, after: Payment | None) -> Deltas:
     return whole
 
 
+def sums(payments: Iterable[Payment]) -> dict[str, Decimal]:
+    """Return what payments come to, by state."""
+    found = dict.fromkeys(STATES, Decimal("0.00"))
+    for payment in payments:
+        found[state_of(payment)] += payment.amount
+    return found
+
+
 def added(payments: Iterable[Payment]) -> Deltas:
     """Return what new payments add."""
     return combine(total_changes(None, payment) for payment in payments)

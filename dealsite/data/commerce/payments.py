@@ -1,4 +1,4 @@
-"""Payments of orders: in how many instalments, when each is due; and paying one early, retrying, cancelling, refunding.
+"""Payments of orders: in how many instalments, who may pay so, when each is due; and what people do with one.
 
 Checkout and cancelling write them in their own transactions. What people do with one reads it, changes it in one
 transaction with an entry in the audit log, and begins again if somebody changed it in between. Repeating is harmless.
@@ -8,16 +8,20 @@ All raise NotFound, and Conflict where the payment's status forbids it.
 import calendar
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
+from django.utils.formats import number_format
 from django.utils.timezone import get_default_timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import payment_record
+from dealsite.data.commerce.payment_lists import owed
 from dealsite.data.commerce.payment_record import Payment, Refund, Step, payment_from_item, payment_item
 from dealsite.data.editing import audit
 from dealsite.data.entities.attributes import CENT
@@ -35,10 +39,11 @@ from dealsite.data.entities.people import PAYMENT_NEWS
 from dealsite.data.entities.work import PAYMENT_NOTICE as PAYMENT_NOTICE
 from dealsite.data.jobs import jobs
 from dealsite.data.people.mails import mail_id
+from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_ulid
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Put, Update, Write, absent, equals
+from dealsite.data.table.writes import Put, Update, Write, absent, equals, present
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
 MESSAGE_KIND = PAYMENT_NEWS
@@ -49,6 +54,38 @@ CHANGED = gettext_lazy("This payment changed meanwhile. Load it again and repeat
 def plans_for(total: Decimal) -> tuple[int, ...]:
     """Return the plans that an order of this total can have: no instalment is below 1.00."""
     return tuple(plan for plan in PLANS if plan == 1 or total / plan >= SMALLEST_INSTALMENT)
+
+
+def no_credit(user: User, total: Decimal, *, now: datetime) -> str:
+    """Return why a user may not pay an order in instalments, '' if they may: a sentence that says what to do.
+
+    1 query, where nothing else speaks against it.
+    """
+    most, days = settings.DEALSITE_CREDIT_ORDER, settings.DEALSITE_CREDIT_DAYS
+    if not most:
+        return _("Orders are paid at once here.")
+    if total > most:
+        return _("Orders of more than %(most)s are paid at once.") % {"most": _amount(Decimal(most))}
+    if settings.DEALSITE_CREDIT_CONFIRMED and not user.email:
+        return _("Confirm your e-mail address to pay in instalments.")
+    if days and now - user.created_at < timedelta(days=days):
+        words = ngettext(
+            "You can pay in instalments once your account is %(days)d day old.",
+            "You can pay in instalments once your account is %(days)d days old.",
+            days,
+        )
+        return words % {"days": days}
+    debt, most_owed = owed(user.username), Decimal(settings.DEALSITE_CREDIT_OPEN)
+    if debt.failed.count > settings.DEALSITE_CREDIT_FAILED:
+        return _("A payment of yours failed. Once it is paid, you can pay in instalments again.")
+    if debt.total + total > most_owed:
+        words = _("You still have %(owed)s to pay: with this order that would be more than %(most)s.")
+        return words % {"owed": _amount(debt.total), "most": _amount(most_owed)}
+    return ""
+
+
+def _amount(amount: Decimal) -> str:
+    return f"{number_format(amount, 2)} {settings.DEALSITE_CURRENCY}"
 
 
 def instalments(total: Decimal, plan: int, *, first: datetime) -> list[tuple[datetime, Decimal]]:
@@ -131,16 +168,62 @@ def change_write(before: Payment, after: Payment) -> Update:
     )
 
 
-def counted_change(before: Payment, after: Payment) -> list[Write]:
-    """Return the writes that make one version of a payment the next, and count it in its day's totals."""
-    return [
-        change_write(before, after),
-        *payment_record.total_writes(payment_record.total_changes(before, after)),
-    ]
+class Uncounted(Conflict):
+    """An order does not say what its payments come to: an earlier release placed it."""
 
 
-def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: datetime) -> list[Write]:
-    """Return the writes that cancel an order's payments, for the transaction that cancels it: one each, two jobs.
+def save(before: Payment, after: Payment, *more: Write) -> None:
+    """Make one version of a payment the next, counted in its day's totals and on its order; with more writes.
+
+    Conflict where somebody was faster. 1 transaction; for an order of an earlier release 1 get, 1 batch get, 1 update
+    and 1 transaction more.
+    """
+    moved = payment_record.total_changes(before, after)
+    change = [change_write(before, after), *payment_record.total_writes(moved), *more]
+    on_order = _order_writes(before, after)
+    try:
+        table.transact([*change, *on_order])
+    except Uncounted:
+        is_there = add_up(after.account, after.order)
+        table.transact([*change, *on_order] if is_there else change)
+
+
+def _order_writes(before: Payment, after: Payment) -> list[Write]:
+    """Return the write that has an order say what becomes of a payment; none where its state stays what it is."""
+    was, now = payment_record.state_of(before), payment_record.state_of(after)
+    if not after.order or was == now:
+        return []
+    moved = {("card", "money", was): -before.amount, ("card", "money", now): after.amount}
+    there = present(("card", "money"))
+    key = keys.order(after.account, after.order)
+    return [Update(key=key, add=moved | {"version": 1}, when=(there,), otherwise=Uncounted())]
+
+
+@access_pattern("add up the payments of an order", "1 get + 1 batch get + 1 update")
+def add_up(username: str, order_id: str) -> bool:
+    """Have an order of an earlier release say what its payments come to; False if there is no such order."""
+    write = adding_up(username, order_id)
+    if write:
+        with suppress(Conflict):  # somebody else did, or changed it: whoever needs it, tries again
+            table.write(write)
+    return write is not None
+
+
+def adding_up(username: str, order_id: str) -> Update | None:
+    """Return the write that has an order say what its payments come to now; None if there is no such order."""
+    key = keys.order(username, order_id)
+    item = table.get(key)
+    if item is None:
+        return None
+    sums = payment_record.sums(of_order(username, item["payments"]))
+    as_read = equals("version", item["version"])
+    return Update(key=key, set={("card", "money"): sums}, add={"version": 1}, when=(as_read,))
+
+
+def cancel_writes(
+    payments: Iterable[Payment], *, by: str, reason: str, now: datetime
+) -> tuple[list[Payment], list[Write]]:
+    """Return an order's payments as they are once it is cancelled, and the writes of that: one each, two jobs.
 
     What is not paid is cancelled; what is paid is refunded by a job. Of a payment that is being charged just
     now it is noted that its money is not wanted: if the charge succeeds it is refunded, else it is cancelled.
@@ -149,24 +232,27 @@ def cancel_writes(payments: Iterable[Payment], *, by: str, reason: str, now: dat
     reason = reason[:REASON_CHARACTERS]
     wanted = Refund(reason, by, now)
     writes: list[Write] = []
-    given_back: list[Payment] = []
+    changed, given_back = list[Payment](), list[Payment]()
     deltas: list[payment_record.Deltas] = []
     for payment in payments:
+        after = payment
         if payment.status in (SCHEDULED, FAILED):
             after = cancelled(payment, by=by, reason=reason, now=now)
-            writes.append(change_write(payment, after))
             deltas.append(payment_record.total_changes(payment, after))
         elif payment.status in (PENDING, PROCESSED) and payment.refund is None:
             step = Step(payment.status, now, by, f"Refund asked for: {reason}")
-            writes.append(change_write(payment, payment.after(step, refund=wanted)))
+            after = payment.after(step, refund=wanted)
             if payment.status == PROCESSED:
                 given_back.append(payment)
+        if after != payment:
+            writes.append(change_write(payment, after))
+        changed.append(after)
     if given_back:
         writes.append(refund_job(given_back, now=now, job_id=new_ulid(now)))
     if deltas:
         moved = payment_record.combine(deltas)
         writes.append(payment_record.totals_job(moved, now=now, job_id=new_ulid(now)))
-    return writes
+    return changed, writes
 
 
 def cancelled(payment: Payment, *, by: str, reason: str, now: datetime) -> Payment:
@@ -199,7 +285,10 @@ def refund_job(payments: Iterable[Payment], *, now: datetime, job_id: str) -> Pu
 
 @dataclass(frozen=True, slots=True)
 class PaymentNoticePayload:
-    """What became of a payment; `next_at` is when a declined one is tried again."""
+    """What became of a payment; `next_at` is when a declined one is tried again.
+
+    `ends_at` is when its order is cancelled, where it is tried no more and nothing was paid.
+    """
 
     account: str
     order: str
@@ -209,16 +298,19 @@ class PaymentNoticePayload:
     status: str
     reason: str = ""
     next_at: datetime | None = None
+    ends_at: datetime | None = None
 
 
-def notice_writes(payment: Payment, *, now: datetime) -> list[Write]:
+def notice_writes(payment: Payment, *, now: datetime, ends_at: datetime | None = None) -> list[Write]:
     """Return the write that has an order's owner told of its payment; none for a payment that was loaded."""
     if not payment.order:
         return []
     told = ("account", "order", "number", "of", "amount", "status", "reason")
     tried_again = payment.status == FAILED and not payment.final
     payload = PaymentNoticePayload(
-        **{name: getattr(payment, name) for name in told}, next_at=payment.next_at if tried_again else None
+        **{name: getattr(payment, name) for name in told},
+        next_at=payment.next_at if tried_again else None,
+        ends_at=ends_at,
     )
     return [
         jobs.job_write(
@@ -243,7 +335,7 @@ def of_order(account: str, refs: Iterable[Mapping[str, Any]]) -> list[Payment]:
     """
     places = {ref["id"]: (account, _time(ref["due_at"]), ref["id"]) for ref in refs}
     found: dict[str, Payment] = {}
-    for _ in range(2):
+    for _attempt in range(2):
         missing = [place for payment_id, place in places.items() if payment_id not in found]
         wanted = [key(*place) for place in missing for key in (keys.payment, keys.past_payment)]
         for item in table.batch_get(wanted).values() if wanted else ():
@@ -368,8 +460,7 @@ def _act(
         after = change(payment)
         if after is None:
             return payment
-        writes = [
-            *counted_change(payment, after),
+        writes: list[Write] = [
             audit.entry_write(
                 by=by,
                 kind="payment",
@@ -379,12 +470,12 @@ def _act(
                 note=note,
                 before={"status": payment.status, "next_at": iso(payment.next_at)},
                 after={"status": after.status, "next_at": iso(after.next_at)},
-            ),
+            )
         ]
         if after.refund is not None and payment.refund is None:
             writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
         try:
-            table.transact(writes)
+            save(payment, after, *writes)
         except Conflict as changed:
             raise VersionConflict() from changed
         return after

@@ -20,6 +20,7 @@ from dealsite.data.commerce.payment_record import (
     place_of,
     state_of,
 )
+from dealsite.data.commerce.payments import adding_up
 from dealsite.data.entities.commerce import LARGEST_CHUNK, STATES, STATUSES
 from dealsite.data.entities.work import CHANGED, REFUSED, SEND_MESSAGE
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
@@ -28,6 +29,7 @@ from dealsite.data.table.convert import Item
 from dealsite.data.table.writes import Check, Delete, Put, Write, absent, exists
 
 COUNTERS = tuple(name for state in STATES for name in (state, f"{state}_amount"))
+Money = dict[str, Decimal]  # by state, and `total`
 Part = tuple[str, int]  # a load and one of its segments
 
 
@@ -40,7 +42,9 @@ class Payments:
         self.counted: Deltas = {}
         self.stored: dict[Place, Item] = {}
         self.pending: list[Deltas] = []  # what jobs, and segments of loads, have still to count
-        self.owed: dict[str, Decimal] = {}  # an order's total less its payments, where that is not 0
+        self.owed: dict[
+            tuple[str, str], Money
+        ] = {}  # what orders say less what their payments come to, but 0
         self.guards: dict[str, Item] = {}  # transaction ids of which only one half was seen
         self.reached: dict[Part, int] = {}  # how far the segments of loads have noted what they wrote
         self.loaded: dict[Part, list[tuple[int, str, Deltas]]] = defaultdict(list)
@@ -66,7 +70,8 @@ class Payments:
             case "TransactionGuard":
                 self._pair(item["transaction_id"], "guard", item)
             case "Order":
-                self._owe(item["id"], Decimal(item["card"]["total"]))
+                card = item["card"]
+                self._owe(item["username"], item["id"], card.get("money", {}) | {"total": card["total"]})
 
     def _see_payment(self, item: Item, payment: Payment) -> None:
         if payment.status not in STATUSES:
@@ -79,7 +84,8 @@ class Payments:
         if item["card"]["amount"] != item["amount"]:
             self.ambiguous[place_of(payment)].append((item, payment))
         if payment.order:
-            self._owe(payment.order, -payment.amount)
+            less = -payment.amount
+            self._owe(payment.account, payment.order, {state_of(payment): less, "total": less})
         if payment.transaction_id:
             self._pair(payment.transaction_id, "payment", item)
         if payment.load is not None:
@@ -89,10 +95,12 @@ class Payments:
             if len(newest) > LARGEST_CHUNK:
                 heapq.heappop(newest)
 
-    def _owe(self, order_id: str, amount: Decimal) -> None:
-        owed = self.owed.pop(order_id, Decimal(0)) + amount
-        if owed:
-            self.owed[order_id] = owed
+    def _owe(self, username: str, order_id: str, amounts: Mapping[str, Decimal]) -> None:
+        owed = self.owed.pop((username, order_id), {})
+        for name, amount in amounts.items():
+            owed[name] = owed.get(name, Decimal(0)) + amount
+        if owed := {name: amount for name, amount in owed.items() if amount}:
+            self.owed[username, order_id] = owed
 
     def _pair(self, transaction_id: str, half: str, item: Item) -> None:
         """Keep one half of a transaction until the other is seen."""
@@ -115,9 +123,8 @@ class Payments:
         yield from self.found
         yield from self._total_problems()
         yield from self._guard_problems()
-        for order_id, owed in self.owed.items():
-            what = f"Its payments and its total differ by {owed}."
-            yield Problem((keys.order_lines.partition(order_id), "payments"), what)
+        for (username, order_id), owed in self.owed.items():
+            yield from _order_problems(username, order_id, owed)
 
     def _total_problems(self) -> Iterator[Problem]:
         waiting = list(self.pending)
@@ -168,6 +175,18 @@ def _amount_problems(
         elif total - payment.amount + on_card == said:
             repairs = (repair_write(item, {"amount": on_card}),)
         yield Problem(key_of(item), what, repairs)
+
+
+def _order_problems(username: str, order_id: str, owed: Money) -> Iterator[Problem]:
+    """Yield an order that says something else than its payments, which are added up anew."""
+    if total := owed.pop("total", None):
+        what = f"Its payments and its total differ by {total}."
+        yield Problem((keys.order_lines.partition(order_id), "payments"), what)
+    elif owed:
+        says = "; ".join(f"{state}: {amount:+}" for state, amount in owed.items())
+        repair = adding_up(username, order_id)
+        what = f"What it says of its payments is not what they come to ({says})."
+        yield Problem(keys.order(username, order_id), what, (repair,) if repair else ())
 
 
 def _plus(whole: Deltas, part: Deltas) -> Deltas:

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.commerce.payment_lists import owed
 from dealsite.data.editing import audit
 from dealsite.data.entities.entity import reader
 from dealsite.data.entities.people import ROLES, USER, is_muted
@@ -24,7 +25,17 @@ from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Inval
 from dealsite.data.table.ids import folded, is_ulid, iso
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import Page
-from dealsite.data.table.writes import Condition, Delete, Put, Update, absent, contains, lacks
+from dealsite.data.table.writes import (
+    Check,
+    Condition,
+    Delete,
+    Put,
+    Update,
+    absent,
+    at_version,
+    contains,
+    lacks,
+)
 
 MUTED_CURSOR = "-"  # no user name starts with it
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
@@ -211,9 +222,20 @@ def mute_hot_deals(username: str, *, muted: bool) -> None:
     table.write(Update(key=key, set=row, when=profiles.is_there(), otherwise=profiles.no_user()))
 
 
-@access_pattern("delete a user", "1 transaction")
+class StillOwes(Conflict):
+    """Somebody has still to pay for their orders."""
+
+
+@access_pattern("delete a user", "1 get + 1 query + 1 transaction")
 def delete(user: User, *, job_id: str, now: datetime) -> None:
-    """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job."""
+    """Delete a user whose password was just asked for; the name stays taken. The rest is removed by a job.
+
+    StillOwes while something is to be paid; Conflict where something is ordered meanwhile, which changes the cart.
+    1 get + 1 query + 1 transaction.
+    """
+    cart = table.get(keys.cart_head(user.username)) or {}
+    if owed(user.username).total:
+        raise StillOwes(gettext_lazy("Your orders are not paid yet. Pay them, or cancel them, first."))
     gone = ("name", "email", "password", "roles", "timezone", "registration", "UserIndex", "two_factor")
     guard = [Delete(key=keys.email_guard(user.email))] if user.email else []
     table.transact(
@@ -229,6 +251,11 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             Delete(key=keys.two_factor(user.username)),
             *([Delete(key=keys.factor_owner(user.two_factor))] if user.two_factor else ()),
             *guard,
+            Check(
+                key=keys.cart_head(user.username),
+                when=at_version(cart.get("version", 0)),
+                otherwise=profiles.changed(),
+            ),
             _count(user.username, -1),
             job_write(REMOVE_USER, RemovalPayload(user.username), job_id=job_id, due=now),
         ]

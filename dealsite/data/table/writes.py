@@ -138,7 +138,10 @@ class Put(Write):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(Write):
-    """Change attributes: `set` them, `add` to numbers or sets, `discard` from sets, `remove` them."""
+    """Change attributes: `set` them, `add` to numbers or sets, `discard` from sets, `remove` them.
+
+    What is added to within a map has to be a number, and there.
+    """
 
     kind = "Update"
     set: Mapping[Any, Any] = field(default_factory=dict)
@@ -147,18 +150,21 @@ class Update(Write):
     remove: Sequence[Path] = ()
 
     def _what(self, expressions: "_Expressions", schema: int | None) -> dict[str, Any]:
-        clauses = []
-        for verb, sign, changes in (
-            ("SET", " = ", self.set if schema is None else {**self.set, SCHEMA: schema}),
-            ("ADD", " ", self.add),
-            ("DELETE", " ", self.discard),
+        within = {path: number for path, number in self.add.items() if isinstance(path, tuple)}
+        clauses: dict[str, list[str]] = {}
+        for verb, change, changes in (
+            ("SET", "{0} = {1}", self.set if schema is None else {**self.set, SCHEMA: schema}),
+            ("SET", "{0} = {0} + {1}", within),  # ADD knows no paths
+            ("ADD", "{0} {1}", {path: value for path, value in self.add.items() if path not in within}),
+            ("DELETE", "{0} {1}", self.discard),
         ):
-            if changes:
-                texts = [f"{expressions.path(p)}{sign}{expressions.value(v)}" for p, v in changes.items()]
-                clauses.append(f"{verb} {', '.join(texts)}")
+            for path, value in changes.items():
+                text = change.format(expressions.path(path), expressions.value(value))
+                clauses.setdefault(verb, []).append(text)
         if self.remove:
-            clauses.append("REMOVE " + ", ".join(expressions.path(p) for p in self.remove))
-        return {"Key": key_attributes(self.key), "UpdateExpression": " ".join(clauses)}
+            clauses["REMOVE"] = [expressions.path(path) for path in self.remove]
+        expression = " ".join(f"{verb} {', '.join(texts)}" for verb, texts in clauses.items())
+        return {"Key": key_attributes(self.key), "UpdateExpression": expression}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

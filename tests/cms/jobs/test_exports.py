@@ -413,7 +413,7 @@ def three():
     made = [
         make_order(name, deal, now=NOW - days * DAY) for days, name in ((1, "ada"), (2, "bob"), (3, "cyd"))
     ]
-    measured(order_changes.ship)("bob", made[1].id, tracking="XY 1", by="olga", now=NOW)
+    measured(order_changes.ship)("bob", made[1].id, tracking="XY 1", unpaid=True, by="olga", now=NOW)
     order_changes.cancel("cyd", made[2].id, by="cyd", now=NOW)
     return made
 
@@ -444,6 +444,10 @@ def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
             "Total": "79.90",
             "Currency": "EUR",
             "Instalments": "1",
+            "Paid": "0.00",
+            "To be paid": "79.90",
+            "Failed": "0.00",
+            "Refunded": "0.00",
             "Tracking number": "XY 1",
         }
     ]

@@ -12,6 +12,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from tests.builders import NOW, make_deal
 from tests.orders import a_line_lost, make_order
+from tests.payments import pay
 from tests.people import calls as of_page
 from tests.slow_table import SlowTable
 
@@ -20,9 +21,9 @@ ACTIONS = ("ship", "deliver", "cancel")
 
 @pytest.fixture
 def three():
-    """Orders of three shoppers for one deal with 10 pieces."""
+    """Paid orders of three shoppers for one deal with 10 pieces."""
     deal = make_deal(stock=10)
-    return [make_order(name, deal) for name in ("ada", "bob", "cyd")]
+    return [pay(make_order(name, deal)) for name in ("ada", "bob", "cyd")]
 
 
 def ref(order):
@@ -68,6 +69,25 @@ def test_orders_are_marked_shipped_each_with_its_tracking_number(office, three):
     assert [now_of(order).tracking for order in three] == ["XY 123", "", ""]
     assert now_of(three[0]).timeline[-1].by == "olga"
     assert "3 orders are marked shipped." in text(office.get("/cms/orders/"))
+
+
+def test_an_unpaid_order_is_shipped_only_if_somebody_says_so(office, three, wait_for_indexes):
+    declined = pay(make_order("dan", make_deal()), "decline")
+    words = "Ship it although it is not paid"
+    asked = text(ask(office, "ship", three[0], declined))
+    assert asked.count(words) == 1
+    assert "Payment failed" in asked
+    assert words not in text(ask(office, "cancel", declined))
+    answer = act(office, "ship", three[0], declined, **{f"tracking-{declined.id}": "XY 123"})
+    assert answer.status_code == 409
+    assert "This order is not paid: it is shipped only if you say so." in text(answer)
+    assert offered(answer) == [ref(declined)]
+    assert 'value="XY 123"' in text(answer)
+    assert (now_of(three[0]).status, now_of(declined).status) == ("SHIPPED", "PLACED")
+    act(office, "ship", declined, **{f"unpaid-{declined.id}": "yes"})
+    assert now_of(declined).status == "SHIPPED"
+    wait_for_indexes()
+    assert "shipped by olga (Before it was paid.)" in text(office.get(f"/cms/orders/dan/{declined.id}/"))
 
 
 def test_orders_are_marked_delivered(office, three):
@@ -127,7 +147,7 @@ def test_a_second_click_is_harmless(office, three):
     data = {f"tracking-{three[0].id}": "XY123"}
     act(office, "ship", three[0], **data)
     assert act(office, "ship", three[0], **data).status_code == 302
-    assert now_of(three[0]).version == 2
+    assert [event.status for event in now_of(three[0]).timeline] == ["PLACED", "SHIPPED"]
 
 
 def test_another_tracking_number_than_the_one_that_is_kept_is_not_lost_in_silence(office, three, sign_in):

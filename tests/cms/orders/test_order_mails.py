@@ -56,7 +56,7 @@ def test_mails_and_their_states_are_shown_and_go_to_the_address_of_today(office)
     work()
     move_to("ada", "Ada.New@example.org")
     work()
-    order_changes.ship("ada", order.id, by="olga", now=NOW + HOUR)
+    order_changes.ship("ada", order.id, unpaid=True, by="olga", now=NOW + HOUR)
     (told,) = work(NOW + HOUR)
     assert (told.to, "on its way" in told.subject) == (["Ada.New@example.org"], True)
     page = page_of(office, order)
@@ -78,7 +78,7 @@ def test_mails_and_their_states_are_shown_and_go_to_the_address_of_today(office)
 
 def test_each_failure_after_an_address_was_confirmed_is_mailed(office):
     make_user("ada", confirmed=False)
-    order = make_order("ada", plan=3)
+    order = make_order("ada")
     assert [sent.subject for sent in work()] == ["Dealsite: Confirm your e-mail address"]
     email_addresses.confirm(users.get("ada"), now=NOW)
     assert [sent.subject for sent in work()] == [f"Dealsite: Your order ({order.id[-6:]})"]

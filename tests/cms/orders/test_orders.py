@@ -13,6 +13,7 @@ from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX
 from tests.orders import a_line_lost, make_order
+from tests.payments import pay
 from tests.people import calls as of_page
 
 SECOND = timedelta(seconds=1)
@@ -34,7 +35,7 @@ def make_orders(number, *, start=NOW - DAY, step=SECOND):
 
 
 def ship(order):
-    return order_changes.ship(order.username, order.id, by="olga", now=NOW)
+    return order_changes.ship(order.username, order.id, unpaid=True, by="olga", now=NOW)
 
 
 def link(response, rel):
@@ -72,12 +73,24 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
     assert re.search(f'href="{address}" title="{order.id}" data-key="Enter o">{order.id[-6:]}</a>', page)
     assert re.search('href="/cms/orders/of/ada/">Ada Lovelace</a>', page)
     assert re.findall('<td class="column-number"[^>]*>([^<]+)</td>', page) == ["2", "4"]
-    assert re.search("<td class=.column-note[^>]*> 3 instalments </td> <td [^>]*>€319.60</td>", page)
+    badge = '<span class="state-badge" data-state="ending">Not paid yet</span>'
+    assert re.search(f"<td class=.column-note[^>]*> {badge} <span[^>]*> 3 instalments </span> </td>", page)
+    assert re.search("<td [^>]*>€319.60</td>", page)
     named = f"order=ada/{order.id}&amp;next=/cms/orders/%3Flist%3Dplaced"
     for step in ("ship", "slips"):
         assert f'href="/cms/orders/{step}/?{named}"' in page
     ship(order)
     assert f'href="/cms/orders/deliver/?order=ada/{order.id}&amp;' in text(office.get("/cms/orders/of/ada/"))
+
+
+@pytest.mark.parametrize(
+    ("script", "look", "words"), [([], "scheduled", "Part paid"), (["decline"], "failed", "Payment failed")]
+)
+def test_a_row_says_how_it_stands_with_the_payments(office, script, look, words):
+    order = pay(make_order("ada", make_deal(), quantity=3, plan=3), *script)
+    badge = f'<span class="state-badge" data-state="{look}">{words}</span>'
+    for address in (LIST, f"/cms/orders/ada/{order.id}/", "/cms/orders/of/ada/"):
+        assert f'{badge} <span class="thing-note"> €79.90 </span>' in text(office.get(address))
 
 
 def test_the_tab_of_what_is_to_ship_says_how_much_that_is(office):
@@ -257,7 +270,7 @@ def test_a_user_without_orders_has_an_empty_list(office):
 def test_an_order_is_shown_with_all_that_belongs_to_it(office):
     deal, other = make_deal(title="Quiet keyboard"), make_deal(title="<b>Lamp</b>")
     order = make_order("ada", deal, other, quantity=2, plan=3)
-    order_changes.ship("ada", order.id, tracking="XY 123", by="olga", now=NOW + HOUR)
+    order_changes.ship("ada", order.id, tracking="XY 123", unpaid=True, by="olga", now=NOW + HOUR)
     answer = office.get(f"/cms/orders/ada/{order.id}/")
     page = text(answer)
     for words in (
@@ -331,3 +344,10 @@ def test_a_position_that_an_order_stands_at_reads_what_comes_after_it(office):
     made = make_orders(2)
     position = f"{iso(made[0].placed_at)}#{made[0].id}"
     assert ids(office.get(LIST, {"after": position})) == [made[1].id]
+
+
+def test_the_page_says_what_the_site_did_by_itself(office):
+    order = make_order("ada")
+    order_changes.cancel("ada", order.id, by="-", reason="It was not paid.", now=NOW)
+    page = text(office.get(f"/cms/orders/ada/{order.id}/"))
+    assert 'by the site </p> <p class="text-sm wrap-anywhere">It was not paid.</p>' in page

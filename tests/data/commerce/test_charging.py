@@ -20,7 +20,7 @@ from dealsite.gateways.interface import ChargeDecline, ChargeResult
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
 from tests.measuring import measured
-from tests.payments import owe, place, read, run as run_at, work
+from tests.payments import cancel_order, owe, place, read, run as run_at, work
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -233,9 +233,7 @@ def test_a_transaction_id_is_one_payments_own(wait_for_indexes):
 
 
 def cancel(made, now=SOON):
-    found = payments.of_order("ann", [payment.ref for payment in made])
-    table.transact(payments.cancel_writes(found, by="ann", reason="Too slow", now=now))
-    return found
+    cancel_order(made[0], now, "Too slow")
 
 
 def test_cancelling_gives_back_what_is_paid_once(wait_for_indexes):
@@ -289,9 +287,11 @@ def test_a_second_cancellation_changes_nothing(wait_for_indexes):
     wait_for_indexes()
     run(gateway)
     cancel(made)
-    assert payments.cancel_writes([read(made[0])], by="ann", reason="Again", now=SOON) == []
+    now_of = [read(made[0])]
+    assert payments.cancel_writes(now_of, by="ann", reason="Again", now=SOON) == (now_of, [])
+    _, too_late = payments.cancel_writes(made, by="ann", reason="Again", now=SOON)
     with pytest.raises(errors.Conflict):  # what was read before somebody else cancelled
-        table.transact(payments.cancel_writes(made, by="ann", reason="Again", now=SOON))
+        table.transact(too_late)
 
 
 def act(action, payment, **more):

@@ -412,7 +412,7 @@ def test_an_order_is_cancelled_once():
 def test_what_is_on_its_way_is_not_cancelled(status):
     deal = make_deal(stock=5)
     order = buy("ann", deal, quantity=2)
-    order_changes.ship("ann", order.id, by="bob", now=NOW)
+    order_changes.ship("ann", order.id, unpaid=True, by="bob", now=NOW)
     if status == "delivered":
         order_changes.deliver("ann", order.id, by="bob", now=NOW)
     with pytest.raises(errors.Conflict, match=f"This order is {status}: it cannot be cancelled"):
@@ -425,7 +425,7 @@ def test_another_shoppers_order_is_not_there():
     for act in (
         partial(orders.get, "bob", order.id),
         partial(order_changes.cancel, "bob", order.id, by="bob", now=NOW),
-        partial(order_changes.ship, "bob", order.id, by="bob", now=NOW),
+        partial(order_changes.ship, "bob", order.id, unpaid=True, by="bob", now=NOW),
         partial(order_changes.deliver, "bob", order.id, by="bob", now=NOW),
     ):
         with pytest.raises(errors.NotFound):

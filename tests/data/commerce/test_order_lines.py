@@ -36,7 +36,8 @@ def placed(**more) -> order_record.Order:
 
 
 @pytest.mark.engines("native")
-def test_five_orders_of_one_moment_have_25_lines_each_and_are_cancelled_whole(wait_for_indexes):
+def test_five_orders_of_one_moment_have_25_lines_each_and_are_cancelled_whole(settings, wait_for_indexes):
+    settings.DEALSITE_CREDIT_ORDER = settings.DEALSITE_CREDIT_OPEN = 1_000_000
     make_user("ann")
     some = make_deals(25, stock=100)
     made = [buy("ann", *some, quantity=number, plan=12) for number in range(1, 6)]

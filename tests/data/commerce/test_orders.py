@@ -52,7 +52,7 @@ def listed(status: str) -> list[str]:
 
 
 def ship(order: order_record.Order, **more) -> order_record.Order:
-    form: dict[str, Any] = {"by": "bob", "now": NOW + HOUR}
+    form: dict[str, Any] = {"by": "bob", "now": NOW + HOUR, "unpaid": True}
     return order_changes.ship(order.username, order.id, **(form | more))
 
 

@@ -95,10 +95,11 @@ def test_payments_are_read_as_they_were_stored():
 def test_cancelling_touches_each_payment_once():
     made = place(12)
     later = NOW + timedelta(hours=1)
-    writes = payments.cancel_writes(made, by="ann", reason="No longer needed", now=later)
+    cancelled, writes = payments.cancel_writes(made, by="ann", reason="No longer needed", now=later)
     assert len(writes) == 13
     table.transact(writes)
     found = measured(payments.of_order)("ann", [payment.ref for payment in made])
+    assert found == cancelled
     assert {payment.status for payment in found} == {CANCELLED}
     assert {(payment.reason, payment.next_at) for payment in found} == {("No longer needed", later)}
 

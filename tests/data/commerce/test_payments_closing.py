@@ -19,7 +19,7 @@ from dealsite.data.table.writes import Delete, Put, Update
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.measuring import measured
-from tests.payments import close_day, owe, read, run, work
+from tests.payments import cancel_order, close_day, owe, read, run, work
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("whole_table")
@@ -119,16 +119,7 @@ def test_a_day_closed_twice_at_once_moves_each_payment_once(wait_for_indexes):
 def test_a_cancellation_at_the_same_time_is_not_lost(wait_for_indexes):
     made = paid(wait_for_indexes, 3)
 
-    def cancel():
-        for _ in range(8):
-            found = payments.of_order("ann", [payment.ref for payment in made])
-            try:
-                table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW + HOUR))
-            except errors.Conflict:
-                continue
-            return
-
-    at_once(partial(close_day, TODAY), cancel)
+    at_once(partial(close_day, TODAY), *(partial(cancel_order, one, NOW + HOUR) for one in made))
     wait_for_indexes()
     close_day(TODAY)
     found = [read(payment) for payment in made]

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data import table
-from dealsite.data.commerce import charging, payment_lists, payments
+from dealsite.data.commerce import charging, payment_lists
 from dealsite.data.commerce.charging import LEASE
 from dealsite.data.entities.commerce import PENDING
 from dealsite.data.integrity import checks
@@ -17,7 +16,7 @@ from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
 from tests.builders import DAY, HOUR, NOW
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.gateways.ledger import Ledger
-from tests.payments import close_day, owe, read, run, work
+from tests.payments import cancel_order, close_day, owe, read, run, work
 
 pytestmark = pytest.mark.engines("native")
 WHEN = pytest.mark.parametrize("when", ["before", "after"])
@@ -128,8 +127,7 @@ def test_two_runners_of_which_one_ends_at_any_request(when, new_table):
 
 
 def cancel(made):
-    found = payments.of_order(made[0].account, [payment.ref for payment in made])
-    table.transact(payments.cancel_writes(found, by="ann", reason="x", now=NOW))
+    cancel_order(made[0], NOW)
 
 
 @at_any_request

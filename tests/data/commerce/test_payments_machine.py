@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from dealsite.data import table
-from dealsite.data.commerce import charging, payments
+from dealsite.data.commerce import charging, orders, payments
+from dealsite.data.commerce.order_record import OrderMoney
 from dealsite.data.entities.commerce import CANCELLED, PENDING, PLANS, PROCESSED, REFUNDED
 from dealsite.data.integrity import checks
 from dealsite.data.table import errors
@@ -23,7 +23,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.interface import GatewayUnavailable
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.gateways.ledger import Ledger
-from tests.payments import close_day, place, read, run, work
+from tests.payments import cancel_order, close_day, place, read, run, work
 
 RUNS = max(25, int(os.environ.get("PAYMENT_RUNS") or 0))
 FIRST_RUNS = 5
@@ -80,11 +80,9 @@ class Machine(RuleBasedStateMachine):
 
     def cancel_order(self, number):
         if self.made:
-            order_id = self.any(number).order
-            found = [read(payment) for payment in self.made if payment.order == order_id]
-            if writes := payments.cancel_writes(found, by="ann", reason="x", now=self.now):
-                table.transact(writes)
-            self.cancelled.add(order_id)
+            payment = self.any(number)
+            cancel_order(payment, self.now)
+            self.cancelled.add(payment.order)
 
     def pay_early(self, number):
         self.act(payments.pay_early, number)
@@ -128,7 +126,11 @@ class Machine(RuleBasedStateMachine):
             action("ann", payment.due_at, payment.id, by="kim", now=self.now, **more)
 
     def books_agree(self):
-        for payment in map(read, self.made):
+        found = [read(payment) for payment in self.made]
+        for name in {payment.order for payment in found}:
+            order = orders.get("ann", name)
+            assert order.card.money == OrderMoney.of(one for one in found if one.order == name)
+        for payment in found:
             charged = self.gateway.charged[payment.id]
             given_back = self.gateway.refunded[payment.transaction_id] if payment.transaction_id else 0
             assert charged <= 1

@@ -84,7 +84,7 @@ def seed_an_order(*, shipped: bool = False) -> None:
     fill_the_cart()
     place()
     if shipped:
-        order_changes.ship("ann", FORM["ann"].order_id, by="bob", now=NOW)
+        order_changes.ship("ann", FORM["ann"].order_id, unpaid=True, by="bob", now=NOW)
 
 
 def cancel() -> None:
@@ -92,7 +92,7 @@ def cancel() -> None:
 
 
 def ship() -> None:
-    order_changes.ship("ann", FORM["ann"].order_id, tracking="JD1", by="bob", now=NOW + HOUR)
+    order_changes.ship("ann", FORM["ann"].order_id, tracking="JD1", unpaid=True, by="bob", now=NOW + HOUR)
 
 
 def deliver() -> None:

@@ -15,6 +15,7 @@ import os
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -419,11 +420,12 @@ class Shop(RuleBasedStateMachine):
             return
         (order_id, order), step = self.any_order(k), STEPS_OF_AN_ORDER[n % 4]
         before = {SHIPPED: PLACED, DELIVERED: SHIPPED, CANCELLED: PLACED}[step]
-        act = {
-            SHIPPED: order_changes.ship,
+        acts: dict[str, Any] = {
+            SHIPPED: partial(order_changes.ship, unpaid=True),
             DELIVERED: order_changes.deliver,
             CANCELLED: order_changes.cancel,
-        }[step]
+        }
+        act = acts[step]
         with pytest.MonkeyPatch.context() as patch:
             if flag:
                 patch.setattr(stock_marks, "MAX_ACTIONS", 0)

@@ -82,6 +82,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "pieces": 2,
             "lines": 1,
             "plan": 1,
+            "money": {
+                "open": Decimal(0),
+                "processed": Decimal(20),
+                "failed": Decimal(0),
+                "cancelled": Decimal(0),
+                "refunded": Decimal(5),
+            },
         },
         "GSI1PK": f"ORDER#{ORDER}",
         "GSI1SK": f"ORDER#{ORDER}",

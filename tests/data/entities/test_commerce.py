@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ def test_an_example_is_sound(item):
         ("CartLine", {"card.title": ""}, "card title has 0 characters"),
         ("Order", {"address.street": None}, "address street is missing"),
         ("Order", {"card.plan": 5}, "It is to be paid in 5 instalments, which is no plan."),
+        ("Order", {"card.money.open": Decimal(1)}, "What its payments come to is not its total."),
         ("Order", {"card.pieces": 1, "card.lines": 2}, "It has fewer pieces than lines."),
         ("Order", {"timeline": []}, "timeline has 0 entries"),
         ("Order", {"tracking": "?"}, "tracking is '?'"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
@@ -18,11 +20,14 @@ from dealsite.accounts.passwords import hashed
 from dealsite.data import table
 from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.commerce import cart_changes, carts, charging, order_record, orders, payments
-from dealsite.data.commerce.order_record import PaymentCard
+from dealsite.data.commerce.order_record import PaymentCard, save_card
+from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.people import messages, profiles, sessions, users
+from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.gateways.testing import TestGateway
+from dealsite.gateways import testing
 from dealsite.worker import loop
+from shopping import checkout
 from shopping.checkout import SALT
 from tests.accounts.conftest import PASSWORD
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
@@ -81,7 +86,7 @@ def test_what_is_shown_is_ordered(ada: Client):
     for text in (
         "Placed. Thank you, ada",
         f"Order {order_id[-6:]}, ",
-        "€33.34 will be charged soon to Visa ending in 4242.",
+        "€33.34 was charged to Visa ending in 4242.",
         "Still to come: 2 × €33.33, the last on 21 Jan 2027.",
         "A lamp",
         "ada@example.org",
@@ -92,26 +97,25 @@ def test_what_is_shown_is_ordered(ada: Client):
     assert order_id[:-6] not in page
 
 
-def charge() -> None:
-    """Charge what is due."""
-    charging.run_due(TestGateway(), currency="EUR", clock=lambda: NOW)
-
-
 def refund() -> None:
-    """Charge what is due, and give it back."""
-    charge()
+    """Give back what was charged."""
     (payment,) = payments.of_order("ada", orders.get("ada", placed()[0].id).payments)
     payments.refund("ada", payment.due_at, payment.id, reason="x", by="kim", now=NOW)
     while loop.run_next(now=NOW):
         pass
 
 
-CHARGED = {  # the plan, the card, what happens, what the page says
-    "paid": ("1", "approve", charge, ["Paid and placed. Thank you, ada", "€100.00 was charged to Visa 1."]),
+CHARGED = {  # the plan, the card, what happens next, what the page says
+    "paid": (
+        "1",
+        "approve",
+        lambda: None,
+        ["Paid and placed. Thank you, ada", "€100.00 was charged to Visa 1."],
+    ),
     "the first is paid": (
         "3",
         "approve",
-        charge,
+        lambda: None,
         [
             "Placed. Thank you, ada",
             "€33.34 was charged to Visa 1. Still to come: 2 × €33.33, the last on 21 Jan 2027.",
@@ -119,15 +123,15 @@ CHARGED = {  # the plan, the card, what happens, what the page says
     ),
     "it is being charged": (
         "1",
-        "approve",
-        lambda: charging.claim(charging.due(now=NOW)[0], now=NOW),
+        "time_out_once",
+        lambda: None,
         ["Placed. Thank you, ada", "€100.00 will be charged soon to Visa 1."],
     ),
     "declined": (
         "1",
         "decline",
-        charge,
-        ["Placed, but not paid yet", "€100.00 could not be charged: see your payments."],
+        lambda: None,
+        ["Placed, but not paid yet", "€100.00 could not be charged. Your card was declined.", "Pay it now"],
     ),
     "refunded": ("1", "approve", refund, ["Placed. Thank you, ada", "€100.00: Refunded."]),
 }
@@ -151,7 +155,6 @@ def test_the_last_page_says_what_was_charged(case: str):
 def test_the_last_page_names_no_card_that_did_not_pay(ada: Client):
     fill_cart("ada")
     order_id = place(ada)
-    charge()
     order_record.save_card("ada", replace(CARD, token="test:decline"), job_id=new_ulid(NOW), now=NOW)
     page = words(ada.get(f"/checkout/{order_id}/done/"))
     assert "€100.00 was charged. " in page
@@ -223,16 +226,99 @@ def test_an_order_of_a_user_whose_address_is_not_confirmed_goes_to_their_message
     while loop.run_next(now=timezone.now()):
         pass
     assert [sent.subject for sent in mail.outbox] == ["Dealsite: Confirm your e-mail address"]
-    assert len(messages.inbox("zoe").rows) == 1
+    assert len(messages.inbox("zoe").rows) == 2  # the order, and its payment
 
 
 def test_the_pages_keep_to_their_budgets(ada: Client):
     fill_cart("ada")
-    assert calls(ada.get("/checkout/")) == [BATCH, QUERY, BATCH, GET]
+    asked, at_once = calls(ada.get("/checkout/"))[:3], calls(ada.get("/checkout/"))[3:]
+    assert (asked, sorted(at_once)) == ([BATCH, QUERY, BATCH], [GET, QUERY])
     answer = ada.post("/checkout/", checkout_form(ada))
-    assert calls(answer) == [BATCH, *["UpdateItem"] * 3, QUERY, TRANSACTION]  # counted by three limits
+    placing, charging = calls(answer)[:6], calls(answer)[6:]
+    assert placing == [BATCH, *["UpdateItem"] * 3, QUERY, TRANSACTION]  # counted by three limits
+    assert charging == [
+        BATCH,
+        "UpdateItem",
+        GET,
+        GET,
+        "PutItem",
+        TRANSACTION,
+    ]  # the test gateway puts its charge
     asked, at_once = calls(ada.get(answer["Location"]))[:2], calls(ada.get(answer["Location"]))[2:]
     assert (asked, sorted(at_once)) == ([BATCH, GET], [BATCH, GET, QUERY])
+
+
+@pytest.fixture
+def slow_gateway(monkeypatch) -> Iterator[Callable[[], None]]:
+    """A gateway that answers after the shopper has gone on, and a function that has it answer."""
+    released = threading.Event()
+    monkeypatch.setattr(checkout, "CHARGE_SECONDS", 0.05)
+    monkeypatch.setattr(testing, "pause", lambda _seconds: released.wait(30))
+    save_card("ada", replace(CARD, token="test:answer_late"), job_id=new_ulid(NOW), now=NOW)
+
+    def answer() -> None:
+        released.set()
+        for _ in range(checkout.CHARGES):
+            assert checkout._free.acquire(timeout=30)
+        for _ in range(checkout.CHARGES):
+            checkout._free.release()
+
+    yield answer
+    answer()
+
+
+def payment_of(order_id: str) -> Payment:
+    return payments.of_order("ada", orders.get("ada", order_id).payments)[0]
+
+
+def test_a_gateway_that_takes_its_time_is_not_waited_for(ada: Client, slow_gateway):
+    fill_cart("ada")
+    order_id = place(ada)
+    assert "will be charged soon" in words(ada.get(f"/checkout/{order_id}/done/"))
+    assert payment_of(order_id).status == "PENDING"
+    slow_gateway()
+    assert payment_of(order_id).status == "PROCESSED"
+    assert "Paid and placed" in words(ada.get(f"/checkout/{order_id}/done/"))
+
+
+def test_a_slow_gateway_holds_up_no_more_than_a_few(ada: Client, slow_gateway):
+    made = []
+    for _ in range(checkout.CHARGES + 1):
+        fill_cart("ada")
+        made.append(place(ada))
+    assert [payment_of(one).status for one in made] == [*["PENDING"] * checkout.CHARGES, "SCHEDULED"]
+    slow_gateway()
+    assert {payment_of(one).status for one in made[:-1]} == {"PROCESSED"}
+
+
+def test_an_order_is_placed_whatever_becomes_of_its_charge(ada: Client, monkeypatch):
+    def away(_row: Any, *, now: Any) -> None:
+        raise errors.Unavailable
+
+    monkeypatch.setattr(charging, "claim", away)
+    fill_cart("ada")
+    order_id = place(ada)
+    assert payment_of(order_id).status == "SCHEDULED"
+    assert "will be charged soon" in words(ada.get(f"/checkout/{order_id}/done/"))
+
+
+def test_the_page_says_why_nobody_may_pay_in_instalments(ada: Client, settings):
+    settings.DEALSITE_CREDIT_ORDER = 90
+    fill_cart("ada")
+    page = ada.get("/checkout/")
+    assert re.findall('name="plan" value="([0-9]+)"', " ".join(page.text.split())) == ["1"]
+    assert "Orders of more than 90.00 EUR are paid at once." in words(page)
+    refused = ada.post("/checkout/", checkout_form(ada, plan="3"))
+    assert refused.status_code == 422
+    assert "Orders of more than 90.00 EUR are paid at once." in words(refused)
+    assert placed() == []
+    assert place(ada)
+
+
+def test_what_costs_nothing_is_not_charged(ada: Client):
+    fill_cart("ada", make_deal(title="A gift", price=Decimal("0.00"), was_price=None))
+    order_id = place(ada)
+    assert "There is nothing to pay." in words(ada.get(f"/checkout/{order_id}/done/"))
 
 
 def test_a_form_sent_again_leads_to_the_same_order(ada: Client):

@@ -61,7 +61,7 @@ def last_said(browser: Client, path: str) -> str:
 def test_orders_are_listed_newest_first_by_status_and_page(ada: Client):
     deal = make_deal(live_at=NOW - 3 * DAY)
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(27)]
-    order_changes.ship("ada", made[3].id, by="kim", now=NOW)
+    order_changes.ship("ada", made[3].id, unpaid=True, by="kim", now=NOW)
     first = ada.get("/account/orders/")
     assert calls(first) == [BATCH, QUERY, QUERY]
     assert listed(first) == [order.id for order in made[:25]]
@@ -85,7 +85,7 @@ def test_a_damaged_address_is_refused(ada: Client, query: str):
 def test_an_order_shows_all_about_it(ada: Client):
     deal = make_deal(title="A lamp", price=Decimal("10.00"), was_price=None)
     order = make_order("ada", deal, quantity=3, plan=3)
-    order_changes.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+    order_changes.ship("ada", order.id, tracking="AB 123", unpaid=True, by="kim", now=NOW)
     answer = ada.get(f"/account/orders/{order.id}/")
     assert calls(answer) == [BATCH, GET, QUERY, BATCH]
     page = answer.content.decode()
@@ -106,7 +106,7 @@ def test_an_order_shows_all_about_it(ada: Client):
 def test_an_order_is_cancelled_until_it_is_shipped(ada: Client):
     deal = make_deal(stock=5)
     order, sent = make_order("ada", deal, quantity=2), make_order("ada", deal)
-    order_changes.ship("ada", sent.id, by="kim", now=NOW)
+    order_changes.ship("ada", sent.id, unpaid=True, by="kim", now=NOW)
     for one, said in (
         (order, "Your order is cancelled. What you paid for it is on its way back."),
         (sent, "This order is shipped: it cannot be cancelled."),
@@ -196,7 +196,7 @@ def test_the_account_page_shows_first_what_is_under_way_and_due(ada: Client):
     deal = make_deal(live_at=NOW - 3 * DAY, price=Decimal("30.00"), was_price=None)
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(7)]
     for order in made[:3]:
-        order_changes.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW)
+        order_changes.ship("ada", order.id, tracking="AB 123", unpaid=True, by="kim", now=NOW)
     order_changes.deliver("ada", made[0].id, by="kim", now=NOW)
     order_changes.cancel("ada", made[4].id, by="ada", now=NOW)
     answer = ada.get("/account/")
@@ -292,7 +292,9 @@ def test_messages_and_mails_tell_of_an_order(ada: Client):
     assert f'href="/account/orders/{order.id}/"' in page
     assert "New deal" not in ada.get("/account/messages/").content.decode()
     work()
-    order_changes.ship("ada", order.id, tracking="AB 123", by="kim", now=NOW + timedelta(minutes=1))
+    order_changes.ship(
+        "ada", order.id, tracking="AB 123", unpaid=True, by="kim", now=NOW + timedelta(minutes=1)
+    )
     order_changes.deliver("ada", order.id, by="kim", now=NOW + timedelta(minutes=2))
     work()
     sent = {
@@ -326,7 +328,7 @@ def test_mails_of_an_order_go_to_the_address_of_today(ada: Client):
         profiles.get("ada"), user=users.get("ada"), name="Ada", timezone="", email="ada@new.example", now=NOW
     )
     email_addresses.confirm(users.get("ada"), now=NOW)
-    order_changes.ship("ada", order.id, tracking="", by="kim", now=NOW + timedelta(minutes=1))
+    order_changes.ship("ada", order.id, tracking="", unpaid=True, by="kim", now=NOW + timedelta(minutes=1))
     work()
     assert [sent.to for sent in mail.outbox if "on its way" in sent.subject] == [["ada@new.example"]]
 
