@@ -189,8 +189,17 @@ class FrontDoor:
         self._busy_page = busy_page
 
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Read a request, let Django answer it, and send that."""
+        """Read a request, let Django answer it, and send that; where memory lacks even for a refusal, end it."""
         connection: Connection = scope["connection"]  # type: ignore[typeddict-item]
+        try:
+            await self._serve(scope, connection, receive, send)
+        except MemoryError as error:
+            end_if_out_of_memory(error)
+            connection.transport.abort()
+
+    async def _serve(
+        self, scope: HTTPScope, connection: Connection, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
         environ = environ_of(scope)
         is_read, began = False, time.perf_counter()
         try:

@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import socket
 import struct
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dealsite.accounts.requests import network_of
+from dealsite.processes.heartbeat import end_if_out_of_memory
 
 # What anybody may send: a form of DATA_UPLOAD_MAX_MEMORY_SIZE with the lines between its fields.
 SMALL_BYTES = 1 << 20
@@ -293,6 +295,15 @@ class Connection(HttpToolsProtocol):
         if self.answered is not None:  # uvicorn tells only the last that came
             self.answered.disconnected = True
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request; for want of memory to read one, end: that is no fault of its client."""
+        error = sys.exception()
+        if error is not None and isinstance(error.__context__, MemoryError):
+            end_if_out_of_memory(error.__context__)
+            self.transport.abort()
+        else:
+            super().send_400_response(msg)
 
     def data_received(self, data: bytes) -> None:
         self._unparsed += len(data)

@@ -13,7 +13,7 @@ from django.urls import path
 
 from dealsite import middleware
 from dealsite.data.table import meters
-from dealsite.front_door import connections
+from dealsite.front_door import application, connections
 from dealsite.front_door.application import PAGE_THREADS
 from dealsite.front_door.connections import QUEUE_SECONDS
 from tests.builders import Clock
@@ -183,3 +183,23 @@ def test_a_process_that_gets_no_threads_does_not_begin_to_answer(monkeypatch):
     with pytest.raises(RuntimeError, match="can't start new thread"):
         connections.Pool(4, "page")
     assert started == ["page_0", "page_1"]
+
+
+def no_memory(*_args, **_more):
+    raise MemoryError
+
+
+@pytest.mark.parametrize(
+    "missing", [(connections.Connection, "on_url"), (application.FrontDoor, "_busy")], ids=["read", "refuse"]
+)
+def test_where_memory_lacks_even_to_read_or_refuse_a_request_its_connection_ends(serve, monkeypatch, missing):
+    ended: list[BaseException] = []
+    for module in (connections, application):
+        monkeypatch.setattr(module, "end_if_out_of_memory", ended.append)
+    monkeypatch.setattr(*missing, no_memory)
+    assert serve(no_memory).ask(GET % b"/") == b""
+    assert isinstance(ended[-1], MemoryError)
+
+
+def test_what_is_no_request_is_still_refused(serve):
+    assert status_of(serve().ask(b"nonsense\r\n\r\n")) == 400

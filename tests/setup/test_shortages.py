@@ -337,7 +337,7 @@ def test_web_processes_and_worker_without_memory_are_replaced_and_say_nothing_wr
     while any(map(alive, before)) and time.monotonic() < end:
         for path in paths:
             statuses.add(_tried(editor, path))
-    assert statuses <= {200, 503, 0}, site.said()  # 0: the process ended while it answered
+    assert statuses <= {200, 503, 0}, str(statuses) + site.said()  # 0: the process ended while it answered
     wait_for(lambda: {_tried(editor, path) for path in paths} == {200})
     wait_for(lambda: _tried(editor, "/search/?q=lamp") == 200)
     table.reset()

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.conf import settings as site_settings
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -577,6 +578,8 @@ def run(count: int, monkeypatch: pytest.MonkeyPatch, *, steps: int = STEPS) -> N
     monkeypatch.setattr(Shop, "shipped", set())
     make_category(CATEGORY)
     make_brand("Nordlicht")
+    for limit in ("ORDER", "OPEN"):  # the model knows no credit
+        monkeypatch.setattr(site_settings, f"DEALSITE_CREDIT_{limit}", 10**9)
     run_state_machine_as_test(
         Shop,
         settings=settings(
