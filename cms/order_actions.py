@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -56,15 +55,6 @@ class OrderRow:
     unpaid: bool = False
     problem: str = ""
     error: str = ""
-
-    @property
-    def is_asked_about(self) -> bool:
-        """Whether it is shipped only if somebody says so: it is not paid as it should be."""
-        return bool(
-            self.order
-            and self.order.status == PLACED
-            and not self.order.card.may_ship(settings.DEALSITE_SHIP_WHEN)
-        )
 
 
 @back_office.form("1 batch get", at="?order={shopper}/{order}")

@@ -31,7 +31,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
-from dealsite.templatetags.design import order_status
+from dealsite.templatetags.design import state_words
 from dealsite.worker.exports import every, exported, in_batches
 from dealsite.worker.mails import HEADLINES, SUBJECTS
 
@@ -229,7 +229,7 @@ def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
         "status": status,
         "lists": [
             ("", _("All"), "?"),
-            *((name, order_status(name), f"?status={name.lower()}") for name in STATUSES),
+            *((name, state_words(name), f"?status={name.lower()}") for name in STATUSES),
         ],
         "page": page,
         "here": request.get_full_path(),

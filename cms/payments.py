@@ -29,7 +29,7 @@ from dealsite.data.names import clean_text
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.parallel import together
-from dealsite.templatetags.design import payment_status
+from dealsite.templatetags.design import state_words
 from dealsite.text.stored_words import Text
 from dealsite.worker.exports import every, exported
 
@@ -38,7 +38,7 @@ ALL, MOST_EXPORTED_DAYS = "all", 366  # the list of a file alone, beside those o
 EXPORTED_AT_ONCE = 500
 CLOSED = "closed"  # the list of closed days, beside those of the statuses
 OVERDUE = "overdue"  # beside all of them, by age
-LISTS = {status.lower(): lazy(payment_status, str)(status) for status in STATUSES} | {
+LISTS = {status.lower(): lazy(state_words, str)(status) for status in STATUSES} | {
     CLOSED: gettext_lazy("Closed days")
 }
 SORTED_BY = {  # what the time means by which a list is sorted

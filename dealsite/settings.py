@@ -134,26 +134,24 @@ DEALSITE_PRIVATE_BUCKET = env("DEALSITE_PRIVATE_BUCKET", str)
 DEALSITE_GATEWAY = env("DEALSITE_GATEWAY", kinds.one_of("test", "stripe"), "" if HTTPS else "test")
 STRIPE_SECRET_KEY = env("STRIPE_SECRET_KEY", str, is_secret=True)  # for `stripe`. Default: none
 STRIPE_API_BASE = env("STRIPE_API_BASE", kinds.url, "https://api.stripe.com")  # where Stripe answers
-# what of an order is paid before it is shipped, but for those of which the back office says otherwise: `first-paid`,
-# its first instalment; `all-paid`; or `ordered`, nothing
+# what has to be paid before an order is shipped without a question: `first-paid`, its first instalment; `all-paid`; or
+# `ordered`, nothing
 DEALSITE_SHIP_WHEN = env(
     "DEALSITE_SHIP_WHEN", kinds.one_of("first-paid", "all-paid", "ordered"), "first-paid"
 )
-# after how many days an order is cancelled that nothing was paid of, counted from the last try to charge its first
-# instalment; 0 for never
+# how many days after the last try to charge its first instalment an order of which nothing is paid is cancelled;
+# 0: never
 DEALSITE_UNPAID_DAYS = env("DEALSITE_UNPAID_DAYS", kinds.number, 7)
 # the most that an order may come to that is paid in instalments; 0: none is
 DEALSITE_CREDIT_ORDER = env("DEALSITE_CREDIT_ORDER", kinds.number, 5_000)
 # the most that somebody may have to pay in all, an order in instalments included
 DEALSITE_CREDIT_OPEN = env("DEALSITE_CREDIT_OPEN", kinds.number, 10_000)
-# how many payments of somebody may have failed, and not been paid since, who pays in instalments
+# how many failed payments somebody may have who pays in instalments
 DEALSITE_CREDIT_FAILED = env("DEALSITE_CREDIT_FAILED", kinds.number, 0)
-DEALSITE_CREDIT_CONFIRMED = env(
-    "DEALSITE_CREDIT_CONFIRMED", kinds.flag, True
-)  # whether they need a confirmed address
-DEALSITE_CREDIT_DAYS = env(
-    "DEALSITE_CREDIT_DAYS", kinds.number, 0
-)  # how many days old their account has to be
+# whether they need a confirmed e-mail address
+DEALSITE_CREDIT_CONFIRMED = env("DEALSITE_CREDIT_CONFIRMED", kinds.flag, True)
+# how many days old their account has to be
+DEALSITE_CREDIT_DAYS = env("DEALSITE_CREDIT_DAYS", kinds.number, 0)
 
 # -- Mail ---------------------------------------------------------------------------------------------------------
 # the mail server; without it a site on loopback prints its mails, and any other sends none

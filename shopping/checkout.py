@@ -7,8 +7,7 @@ shown: sent twice, it makes one order, and nobody can make one under another's i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from itertools import groupby
 from threading import BoundedSemaphore
 from typing import Any
 
+import structlog
 from django import forms
 from django.conf import settings
 from django.core import signing
@@ -35,7 +35,7 @@ from dealsite.data.commerce.carts import CartChanged
 from dealsite.data.commerce.order_changes import CARD_GONE, CHANGED, Purchase, place
 from dealsite.data.commerce.order_record import ADDRESS_FIELDS, MISSING, Address, Order
 from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, CANCELLED, PLANS, PROCESSED, SCHEDULED
-from dealsite.data.table.errors import DataError, Invalid, NotFound
+from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.gateways import choice
@@ -47,12 +47,11 @@ from shopping.my.orders import steps
 from shopping.my.payments import to_gateway
 
 SALT = "shopping.checkout"
-CHARGE_SECONDS = (
-    5.0  # that a shopper waits for the gateway; whatever it answers later is recorded all the same
-)
+CHARGE_SECONDS = 5.0  # that a shopper waits for the gateway; what it answers later is recorded, too
 CHARGES = 4  # at once in this process: where a gateway is slow, runners charge the others
 _charges = ThreadPoolExecutor(CHARGES, "checkout")
 _free = BoundedSemaphore(CHARGES)
+logger = structlog.get_logger(__name__)
 OLD = gettext_lazy(
     "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
 )
@@ -185,23 +184,20 @@ def checkout(request: UserRequest) -> HttpResponse:
 
 
 def _charge(order: Order) -> None:
-    """Charge what is due of an order that was just placed, and wait a moment for what comes of it.
+    """Charge what is due of an order that was just placed, and wait a moment for what comes of it."""
+    if order.payments and _free.acquire(blocking=False):
+        wait([_charges.submit(copy_context().run, _charge_now, order)], CHARGE_SECONDS)
 
-    Whatever goes wrong, the order is placed: a runner charges it, or asks the gateway what it did.
-    """
-    if not order.payments or not _free.acquire(blocking=False):
-        return
-    charge = partial(
-        charging.charge_first,
-        order,
-        choice.current(),
-        currency=settings.DEALSITE_CURRENCY,
-        clock=timezone.now,
-    )
-    running = _charges.submit(copy_context().run, charge)
-    running.add_done_callback(lambda _: _free.release())
-    with suppress(TimeoutError, DataError):
-        running.result(CHARGE_SECONDS)
+
+def _charge_now(order: Order) -> None:
+    """Charge it as a runner would, which goes on where this fails: the order is placed, whatever goes wrong."""
+    currency = settings.DEALSITE_CURRENCY
+    try:
+        charging.charge_first(order, choice.current(), currency=currency, clock=timezone.now)
+    except Exception as error:  # noqa: BLE001 - of a gateway that is not set up, of a table that is away
+        logger.warning("charge_at_checkout_failed", order=order.id, error=repr(error))
+    finally:
+        _free.release()
 
 
 @signed_in.page("2 gets + 1 query + 1 batch get")

@@ -58,28 +58,23 @@ CONTROL_CLASSES = (
 )
 
 
-ORDERS = {
+STATES = {  # of orders, of their payments together, and of each payment: the words, and the look for `data-state`
     commerce.PLACED: (gettext_lazy("Placed"), "scheduled"),
     commerce.SHIPPED: (gettext_lazy("Shipped"), "ending"),
     commerce.DELIVERED: (gettext_lazy("Delivered"), "live"),
     commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
-}
-MONEY = {
     order_record.UNKNOWN: (gettext_lazy("Not added up yet"), "draft"),
     order_record.NOTHING: (gettext_lazy("Nothing to pay"), "draft"),
-    order_record.UNPAID: (gettext_lazy("Not paid yet"), "ending"),
-    order_record.PART_PAID: (gettext_lazy("Part paid"), "scheduled"),
+    order_record.UNPAID: (gettext_lazy("Not paid yet"), "scheduled"),
+    order_record.PART_PAID: (gettext_lazy("Part paid"), "ending"),
     order_record.PAID: (gettext_lazy("Paid"), "live"),
     order_record.DECLINED: (gettext_lazy("Payment failed"), "failed"),
     order_record.OWED_BACK: (gettext_lazy("To be refunded"), "ending"),
     order_record.GIVEN_BACK: (gettext_lazy("Refunded"), "draft"),
-}
-PAYMENTS = {
     commerce.SCHEDULED: (gettext_lazy("Scheduled"), "scheduled"),
     commerce.PENDING: (gettext_lazy("Being charged"), "ending"),
     commerce.PROCESSED: (gettext_lazy("Paid"), "live"),
     commerce.FAILED: (gettext_lazy("Failed"), "failed"),
-    commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
     commerce.REFUNDED: (gettext_lazy("Refunded"), ""),
 }
 
@@ -280,39 +275,15 @@ def _brief(when: datetime, minutes: int, span: int, *, ahead: bool, clock: bool)
 
 
 @register.filter
-def order_status(status: str) -> str:
-    """An order's status in words."""
-    return str(ORDERS[status][0])
+def state_words(state: str) -> str:
+    """A state of an order or a payment in words."""
+    return str(STATES[state][0])
 
 
 @register.filter
-def order_state(status: str) -> str:
-    """The look of an order's status, for `data-state`."""
-    return ORDERS[status][1]
-
-
-@register.filter
-def money_status(state: str) -> str:
-    """How it stands with an order's payments, in words."""
-    return str(MONEY[state][0])
-
-
-@register.filter
-def money_state(state: str) -> str:
-    """The look of how it stands with an order's payments, for `data-state`."""
-    return MONEY[state][1]
-
-
-@register.filter
-def payment_status(status: str) -> str:
-    """A payment's status in words."""
-    return str(PAYMENTS[status][0])
-
-
-@register.filter
-def payment_state(status: str) -> str:
-    """The look of a payment's status, for `data-state`."""
-    return PAYMENTS[status][1]
+def state_look(state: str) -> str:
+    """The look of a state of an order or a payment, for `data-state`."""
+    return STATES[state][1]
 
 
 @register.filter

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import limits
@@ -23,7 +22,7 @@ from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
-from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
+from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload, with_currency
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, FAILED, PLACED, PROCESSED, REFUNDED, SHIPPED
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, payload_from_item
 from dealsite.data.people import mails, messages, users
@@ -139,7 +138,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
     except NotFound:
         return
     with spoken(user.preferences.language):
-        amount = f"{number_format(said.amount, 2)} {settings.DEALSITE_CURRENCY}"
+        amount = with_currency(said.amount)
         context = {"name": user.name, "said": said, "amount": amount, "next_at": said.next_at}
         message = messages.message_item(
             user.username,

@@ -32,7 +32,7 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import is_ulid, new_ulid
-from dealsite.templatetags.design import order_status, payment_status
+from dealsite.templatetags.design import state_words
 from shopping.my.payments import state_of
 
 NAMED = 5  # titles in a message: a cookie carries it
@@ -111,9 +111,9 @@ def steps(order: Order, paid: Sequence[Payment]) -> list[Step]:
     """Return how far an order is: that it is paid is a step only where it is paid at once."""
     taken = {event.status: event.at for event in order.timeline}
     way = [PLACED, CANCELLED] if order.status == CANCELLED else [PLACED, SHIPPED, DELIVERED]
-    found = [Step(order_status(status), taken.get(status)) for status in way]
+    found = [Step(state_words(status), taken.get(status)) for status in way]
     if len(paid) == 1 and order.status != CANCELLED:
-        found.insert(1, Step(payment_status(PROCESSED), paid[0].processed_at))
+        found.insert(1, Step(state_words(PROCESSED), paid[0].processed_at))
     return found
 
 

@@ -34,7 +34,7 @@ from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso, new_ulid, time_of
 from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable
-from dealsite.templatetags.design import money, payment_state, payment_status
+from dealsite.templatetags.design import money, state_look, state_words
 from dealsite.text import stored_words
 from dealsite.web.closed_site import closed_page
 
@@ -196,18 +196,18 @@ def state_of(found: Sequence[Payment], *, plan: int) -> tuple[str, str] | None:
     if not found:
         return None
     if FAILED in statuses:
-        return _("Payment failed"), payment_state(FAILED)
+        return _("Payment failed"), state_look(FAILED)
     if all(one.refund or one.status in (CANCELLED, REFUNDED) for one in found):
         if statuses - {CANCELLED, REFUNDED}:
-            return _("Being refunded"), payment_state(PENDING)
+            return _("Being refunded"), state_look(PENDING)
         return (_("Refunded") if REFUNDED in statuses else _("Not charged")), ""
     if paid == len(found):
         total = money(sum((one.amount for one in found), Decimal("0.00")))
-        return _("Paid: %(total)s") % {"total": total}, payment_state(PROCESSED)
+        return _("Paid: %(total)s") % {"total": total}, state_look(PROCESSED)
     if paid:
-        return _("%(paid)d of %(plan)d paid") % {"paid": paid, "plan": plan}, payment_state(SCHEDULED)
+        return _("%(paid)d of %(plan)d paid") % {"paid": paid, "plan": plan}, state_look(SCHEDULED)
     unpaid = PENDING if PENDING in statuses else SCHEDULED
-    return (payment_status(PENDING) if unpaid == PENDING else _("Not paid yet")), payment_state(unpaid)
+    return (state_words(PENDING) if unpaid == PENDING else _("Not paid yet")), state_look(unpaid)
 
 
 def _due_at(text: str) -> datetime:

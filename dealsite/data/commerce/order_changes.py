@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from dealsite.data import keys, table
@@ -38,6 +37,7 @@ from dealsite.data.entities.commerce import (
     ACTIVE,
     CANCELLED,
     DELIVERED,
+    PAID,
     PLACED,
     PLANS,
     PURCHASED,
@@ -305,7 +305,7 @@ def _step(username: str, order_id: str, event: Event, *, tracking: str = "", unp
         if order.status == event.status:
             return order
         after, log_note = _after(order, event, tracking=tracking), ""
-        if event.status == SHIPPED and not order.card.may_ship(settings.DEALSITE_SHIP_WHEN):
+        if event.status == SHIPPED and not order.card.may_ship:
             if not unpaid:
                 raise NotPaid(NOT_PAID)
             log_note = SHIPPED_UNPAID
@@ -346,7 +346,7 @@ def cancel(
         if order.status == CANCELLED:
             return order
         paid = payments.of_order(username, order.payments)
-        if given_up and not (order.status == PLACED and _is_given_up(order.card, paid)):
+        if given_up and not (order.status == PLACED and _is_given_up(paid)):
             return order
         reason = event.note or "The order was cancelled."
         cancelled, cancelling = payments.cancel_writes(paid, by=by, reason=reason, now=now)
@@ -369,11 +369,10 @@ def cancel(
     return table.retrying(attempt)
 
 
-def _is_given_up(card: OrderCard, paid: Sequence[Payment]) -> bool:
+def _is_given_up(found: Sequence[Payment]) -> bool:
     """Tell whether nothing of an order was paid, and its first payment is not tried any more."""
-    money = card.money or OrderMoney()
-    is_tried = not any(payment.number == 1 and payment.final for payment in paid)
-    return not (is_tried or money.processed or money.refunded)
+    first_ended = any(payment.number == 1 and payment.final for payment in found)
+    return first_ended and not any(payment.status in PAID for payment in found)
 
 
 @dataclass(frozen=True, slots=True)

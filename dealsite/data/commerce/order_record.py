@@ -18,6 +18,7 @@ from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
@@ -57,7 +58,6 @@ WRONG_TRACKING = gettext_lazy(
 )
 MESSAGE_KIND = ORDER_NEWS
 ZERO = Decimal("0.00")
-FIRST_PAID, ORDERED = "first-paid", "ordered"  # of DEALSITE_SHIP_WHEN
 HEADLINES = {
     PLACED: "Thank you: your order is placed",
     SHIPPED: "Your order is on its way",
@@ -178,11 +178,12 @@ class OrderCard:
             return OWED_BACK if self.status == CANCELLED else PAID
         return GIVEN_BACK if money.refunded else NOTHING
 
-    def may_ship(self, when: str) -> bool:
-        """Tell whether it may be shipped by the rule of DEALSITE_SHIP_WHEN; what costs nothing always may."""
-        if when == ORDERED or not self.total:
-            return True
-        return self.payment_state in ((PAID, PART_PAID) if when == FIRST_PAID else (PAID,))
+    @property
+    def may_ship(self) -> bool:
+        """Whether it may be shipped by the rule of DEALSITE_SHIP_WHEN; what costs nothing always may."""
+        when = settings.DEALSITE_SHIP_WHEN
+        enough = (PAID, PART_PAID) if when == "first-paid" else (PAID,)
+        return when == "ordered" or not self.total or self.payment_state in enough
 
 
 @dataclass(frozen=True)
@@ -274,13 +275,19 @@ def notice_writes(order: Order, event: Event, log_note: str = "") -> list[Write]
         text=note,
         order=order.id,
     )
-    log = partial(audit.entry_write, kind="order", subject=order.id, what=DONE[event.status])
     return [
         Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
         mails.order_notice(
             event.status, order_id=order.id, username=username, to=order.email, at=now, now=now
         ),
-        log(by=event.by, note=log_note or note, now=now),
+        audit.entry_write(
+            by=event.by,
+            kind="order",
+            subject=order.id,
+            what=DONE[event.status],
+            now=now,
+            note=log_note or note,
+        ),
     ]
 
 

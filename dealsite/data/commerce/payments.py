@@ -65,7 +65,7 @@ def no_credit(user: User, total: Decimal, *, now: datetime) -> str:
     if not most:
         return _("Orders are paid at once here.")
     if total > most:
-        return _("Orders of more than %(most)s are paid at once.") % {"most": _amount(Decimal(most))}
+        return _("Orders of more than %(most)s are paid at once.") % {"most": with_currency(Decimal(most))}
     if settings.DEALSITE_CREDIT_CONFIRMED and not user.email:
         return _("Confirm your e-mail address to pay in instalments.")
     if days and now - user.created_at < timedelta(days=days):
@@ -80,12 +80,13 @@ def no_credit(user: User, total: Decimal, *, now: datetime) -> str:
         return _("A payment of yours failed. Once it is paid, you can pay in instalments again.")
     if debt.total + total > most_owed:
         words = _("You still have %(owed)s to pay: with this order that would be more than %(most)s.")
-        return words % {"owed": _amount(debt.total), "most": _amount(most_owed)}
+        return words % {"owed": with_currency(debt.total), "most": with_currency(most_owed)}
     return ""
 
 
-def _amount(amount: Decimal) -> str:
-    return f"{number_format(amount, 2)} {settings.DEALSITE_CURRENCY}"
+def with_currency(amount: Decimal) -> str:
+    """Return an amount as sentences and mails have it: 1,299.00 EUR."""
+    return f"{number_format(amount, 2, force_grouping=True)} {settings.DEALSITE_CURRENCY}"
 
 
 def instalments(total: Decimal, plan: int, *, first: datetime) -> list[tuple[datetime, Decimal]]:

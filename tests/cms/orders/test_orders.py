@@ -73,7 +73,7 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
     assert re.search(f'href="{address}" title="{order.id}" data-key="Enter o">{order.id[-6:]}</a>', page)
     assert re.search('href="/cms/orders/of/ada/">Ada Lovelace</a>', page)
     assert re.findall('<td class="column-number"[^>]*>([^<]+)</td>', page) == ["2", "4"]
-    badge = '<span class="state-badge" data-state="ending">Not paid yet</span>'
+    badge = '<span class="state-badge" data-state="scheduled">Not paid yet</span>'
     assert re.search(f"<td class=.column-note[^>]*> {badge} <span[^>]*> 3 instalments </span> </td>", page)
     assert re.search("<td [^>]*>€319.60</td>", page)
     named = f"order=ada/{order.id}&amp;next=/cms/orders/%3Flist%3Dplaced"
@@ -84,7 +84,7 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
 
 
 @pytest.mark.parametrize(
-    ("script", "look", "words"), [([], "scheduled", "Part paid"), (["decline"], "failed", "Payment failed")]
+    ("script", "look", "words"), [([], "ending", "Part paid"), (["decline"], "failed", "Payment failed")]
 )
 def test_a_row_says_how_it_stands_with_the_payments(office, script, look, words):
     order = pay(make_order("ada", make_deal(), quantity=3, plan=3), *script)
@@ -344,6 +344,18 @@ def test_a_position_that_an_order_stands_at_reads_what_comes_after_it(office):
     made = make_orders(2)
     position = f"{iso(made[0].placed_at)}#{made[0].id}"
     assert ids(office.get(LIST, {"after": position})) == [made[1].id]
+
+
+def test_the_page_adds_up_the_payments(office):
+    order = pay(make_order("ada", make_deal(), quantity=3, plan=3))
+    page = text(office.get(f"/cms/orders/ada/{order.id}/"))
+    found = re.findall('<dt class="text-sm text-muted">([^<]+)</dt> <dd [^>]*> ?([^< ]+) ?</dd>', page)
+    assert found == [
+        ("Paid", "€79.90"),
+        ("To be paid", "€159.80"),
+        ("Failed", "€0.00"),
+        ("Refunded", "€0.00"),
+    ]
 
 
 def test_the_page_says_what_the_site_did_by_itself(office):

@@ -302,6 +302,18 @@ def test_an_order_is_placed_whatever_becomes_of_its_charge(ada: Client, monkeypa
     assert "will be charged soon" in words(ada.get(f"/checkout/{order_id}/done/"))
 
 
+def test_an_order_is_placed_where_no_gateway_is_set_up(ada: Client, settings):
+    fill_cart("ada")
+    form = checkout_form(ada)
+    settings.DEALSITE_GATEWAY = ""
+    for _ in range(checkout.CHARGES + 1):  # none holds a place for ever
+        assert ada.post("/checkout/", form).status_code == 302
+    assert [card.payment_state for card in placed()] == ["unpaid"]
+    settings.DEALSITE_GATEWAY = "test"
+    fill_cart("ada")
+    assert payment_of(place(ada)).status == "PROCESSED"
+
+
 def test_the_page_says_why_nobody_may_pay_in_instalments(ada: Client, settings):
     settings.DEALSITE_CREDIT_ORDER = 90
     fill_cart("ada")
