@@ -129,8 +129,8 @@ def make(gathered: Gathered, deals: int, *, now: datetime) -> None:
     from dealsite.data.catalogue.brands import Brand
     from dealsite.data.catalogue.content import DealContent
     from dealsite.data.commerce import order_changes
+    from dealsite.data.commerce.addresses import Address
     from dealsite.data.commerce.carts import Head, Line
-    from dealsite.data.commerce.order_record import Address
     from dealsite.data.names import slugify
     from dealsite.data.people import users
     from dealsite.data.table.ids import new_ulid

@@ -234,7 +234,7 @@ def _make_user(name: str, now: datetime) -> None:
 
 def _buy(name: str, of_deals: list[str], new_id: Callable[[datetime], str]) -> None:
     from dealsite.data.commerce import cart_changes, carts, order_changes
-    from dealsite.data.commerce.order_record import Address
+    from dealsite.data.commerce.addresses import Address
 
     now, owner = datetime.now(UTC), carts.user_cart(name)
     cart_changes.add_many(

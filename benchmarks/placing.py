@@ -19,8 +19,8 @@ from dealsite.data.catalogue import brands, categories, deals, publishing
 from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.order_changes import Purchase
-from dealsite.data.commerce.order_record import Address
 from dealsite.data.entities.deals import HERE
 from dealsite.data.names import slugify
 from dealsite.data.people import users

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -15,11 +16,13 @@ from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office
 from dealsite.data.commerce import order_changes, orders
 from dealsite.data.commerce.order_changes import BEFORE
+from dealsite.data.commerce.order_lines import DAMAGED
 from dealsite.data.commerce.order_record import Order
-from dealsite.data.entities.commerce import CANCELLED, DELIVERED, NOTE_CHARACTERS, PLACED, SHIPPED
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, NOTE_CHARACTERS, PLACED, RETURNED, SHIPPED
 from dealsite.data.names import clean_text, shown_email
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, DataError, Invalid, NotFound, Unavailable
+from dealsite.data.table.ids import from_iso
 from dealsite.text.stored_words import Text
 
 IT_IS = {
@@ -27,6 +30,7 @@ IT_IS = {
     SHIPPED: gettext_lazy("It is shipped already."),
     DELIVERED: gettext_lazy("It is delivered already."),
     CANCELLED: gettext_lazy("It is cancelled."),
+    RETURNED: gettext_lazy("It came back."),
 }
 NO_REASON = gettext_lazy("Say why: the shopper reads it.")
 LONG_REASON = gettext_lazy("Shorten this to %(most)s characters.")
@@ -108,11 +112,10 @@ def send_order_mail(request: EditorRequest, username: str, order_id: str) -> Htt
         messages.warning(request, _("The shopper has no confirmed e-mail address."))
         return redirect("cms_order", username, order_id)
     limits.count_use(request, "retry", now=now)
-    status, number = request.POST.get("status", ""), int(time) if NUMBER.fullmatch(time) else 0
+    number = int(time) if NUMBER.fullmatch(time) else 0
+    about, words = read_time(request), {"to": shopper.email, "by": request.user.username}
     try:
-        orders.send_mail_again(
-            order, status, time=number, to=shopper.email, by=request.user.username, now=now
-        )
+        orders.send_mail_again(order, request.POST.get("status", ""), about, time=number, now=now, **words)
     except AlreadyExists as already:
         messages.info(request, str(already))
     else:
@@ -120,6 +123,14 @@ def send_order_mail(request: EditorRequest, username: str, order_id: str) -> Htt
             request, _("The mail is sent again, to %(email)s.") % {"email": shown_email(shopper.email)}
         )
     return redirect("cms_order", username, order_id)
+
+
+def read_time(request: EditorRequest) -> datetime:
+    """Return the time `at` which something happened to an order, by which a form means it; Invalid."""
+    try:
+        return from_iso(request.POST.get("at", ""))
+    except (ValueError, OverflowError):
+        raise Invalid(DAMAGED) from None
 
 
 def _page(

@@ -1,11 +1,12 @@
-"""Orders: those that wait, of all users; those of one shopper; one with its lines; packing slips; and finding one."""
+"""Orders: those that wait, those of one shopper, one with its lines and where it goes, packing slips; finding one."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
@@ -19,21 +20,25 @@ from cms.lists.deal_list import id_in, query
 from cms.payments import ALL, MOST_EXPORTED_DAYS, read_span, with_addresses
 from cms.shared.requests import EditorRequest, next_address
 from dealsite.accounts.decorators import back_office
+from dealsite.accounts.forms import AddressForm
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
+from dealsite.data.commerce.address_changes import change_address, too_late
+from dealsite.data.commerce.carts import Line
+from dealsite.data.commerce.order_lines import history
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.editing import audit
-from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES, PLACED, SHIPPED
+from dealsite.data.entities.commerce import FAILED, ORDER_STATUSES as STATUSES, PLACED, SHIPPED
 from dealsite.data.names import is_username, normalise_username
 from dealsite.data.people import users
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import BadCursor, Invalid, NotFound
+from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import state_words
 from dealsite.worker.exports import every, exported, in_batches
-from dealsite.worker.mails import HEADLINES, SUBJECTS
+from dealsite.worker.mails import subject_of
 
 LISTS = {"placed": (PLACED, gettext_lazy("To ship")), "shipped": (SHIPPED, gettext_lazy("On the way"))}
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
@@ -287,15 +292,19 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         partial(audit.of_target, "order", stored.id),
     )
     mails = orders.mails_of_order(stored, paid)
+    became = history(stored, lines)
     context = {
         "order": stored,
+        "ref": OrderRef(username, stored.id),
+        "history": became,
+        "can_take_back": any(one.sent for one in became.lines),
+        "events": [(event, became.of(event)) for event in stored.timeline[::-1]],
+        "next_tries": [one for one in paid if one.status == FAILED and not one.final][:1],
         "email": address_of_today(stored, shopper),
         "is_confirmed": bool(shopper and shopper.email),
-        "mails": [(SUBJECTS.get(one.status) or HEADLINES[one.status], one) for one in mails],
-        "lines": lines,
+        "mails": [(subject_of(one.status, one.headline), one) for one in mails],
         "incomplete": incomplete,
         "payments": with_addresses(paid),
-        "history": stored.timeline[::-1],
         "entries": entries,
         "here": reverse("cms_order", args=[username, stored.id]),
         "trail": [
@@ -307,17 +316,73 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     return render(request, "cms/orders/order.html", context)
 
 
+class PackingSlip(NamedTuple):
+    """What goes into a parcel, or went, each line with its number of pieces."""
+
+    order: Order
+    number: int
+    lines: list[tuple[Line, int]]
+
+    @property
+    def pieces(self) -> int:
+        return sum(pieces for _line, pieces in self.lines)
+
+
+def _slips(order: Order, lines: Sequence[Line], parcel: str) -> list[PackingSlip]:
+    """Return the slip of what is to be shipped of an order; where nothing is, those of its parcels; or of one."""
+    became = history(order, lines)
+    sent = [PackingSlip(order, one.number, one.lines) for one in became.parcels]
+    if parcel:
+        return [slip for slip in sent if str(slip.number) == parcel]
+    to_ship = [(one.line, one.to_ship) for one in became.lines if one.to_ship]
+    return [PackingSlip(order, len(sent) + 1, to_ship)] if to_ship else sent
+
+
+@back_office.form("1 get")
+def order_address(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """Ask where an order that is not shipped yet goes instead, and change it."""
+    found, back = orders.get(username, order_id), reverse("cms_order", args=[username, order_id])
+    form = AddressForm(request.POST if request.method == "POST" else None, initial=asdict(found.address))
+    for field in form.fields.values():  # it is not the address of who types
+        field.widget.attrs["autocomplete"] = "off"
+    if form.is_valid():
+        address, by = form.cleaned_data["address"], request.user.username
+        try:
+            change_address(username, order_id, address, by=by, now=timezone.now())
+        except Conflict as conflict:
+            messages.warning(request, str(conflict))
+        else:
+            messages.success(request, _("The order goes to this address now."))
+    elif why_not := too_late(found):
+        messages.warning(request, why_not)
+    else:
+        context = {
+            "form": form,
+            "order": found,
+            "back": back,
+            "trail": [(reverse("cms_orders"), _("Orders")), (back, order_id), ("", _("Address"))],
+        }
+        return render(request, "cms/orders/order_address.html", context, status=422 if form.errors else 200)
+    return redirect(back)
+
+
 @back_office.page("1 batch get + 1 query", at="?order={shopper}/{order}")
 def packing_slips(request: EditorRequest) -> HttpResponse:
-    """The slips of up to 25 orders, each on a page of its own; none for an order whose lines do not add up."""
+    """The slips of up to 25 orders, each on a page of its own; none for an order whose lines do not add up.
+
+    With `parcel`, by its number, that of what was shipped in it.
+    """
     refs = read_refs(request.GET.getlist("order"))
     if not refs:
         return none_chosen(request)
     found = orders.get_many((ref.username, ref.id) for ref in refs)
-    slips = together(*(partial(orders.found_lines, order) for order in found))
-    incomplete = [(order, problem) for order, _, problem in slips if problem]
+    read = together(*(partial(orders.found_lines, order) for order in found))
+    incomplete = [(order, problem) for order, _, problem in read if problem]
+    parcel = request.GET.get("parcel", "")
+    slips = [_slips(order, lines, parcel) for order, lines, problem in read if not problem]
     context = {
-        "slips": [(order, lines) for order, lines, problem in slips if not problem],
+        "slips": list(chain.from_iterable(slips)),
+        "nothing": sum(not some for some in slips),
         "incomplete": incomplete,
         "missing": len(refs) - len(found),
         "next": back_to(request),

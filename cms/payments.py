@@ -133,7 +133,8 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
 @exported(
     gettext_lazy("Payments"),
     "Payment=payment.id, Account=payment.account, Order=payment.order, Instalment=payment.number, Of=payment.of, "
-    "State=payment.status, Amount=payment.amount, Currency=currency, @Due=payment.due_at, @State since=payment.at, "
+    "State=payment.status, Amount=payment.to_charge, Lowered by=payment.cut, Refunded=payment.refunded, "
+    "Currency=currency, @Due=payment.due_at, @State since=payment.at, "
     "Transaction=payment.transaction_id, Reason=payment.reason, Day closed=payment.closed",
     _all_rows,
 )
@@ -232,7 +233,7 @@ MAY = {FAILED: ("retry", "cancel"), SCHEDULED: ("cancel",), PROCESSED: ("refund"
 
 def may(payment: Payment) -> tuple[str, ...]:
     """Return what can be done with a payment now: retry, cancel, refund."""
-    return () if payment.refund else MAY.get(payment.status, ())
+    return MAY.get(payment.status, ()) if payment.kept else ()
 
 
 def _asked(request: EditorRequest, payment_id: str) -> Payment:

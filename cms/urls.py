@@ -13,6 +13,7 @@ from cms import (
     numbers,
     operations,
     order_actions,
+    order_parts,
     orders,
     overview,
     palette,
@@ -129,6 +130,16 @@ urlpatterns = [
     # No user can be called "of": a user name has three characters at least.
     path("orders/of/<str:username>/", orders.shopper_orders, name="cms_shopper_orders"),
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
+    path("orders/<str:username>/<str:order_id>/ship/", order_parts.ship_part, name="cms_ship_part"),
+    path("orders/<str:username>/<str:order_id>/cancel/", order_parts.cancel_part, name="cms_cancel_part"),
+    path("orders/<str:username>/<str:order_id>/return/", order_parts.take_part_back, name="cms_take_back"),
+    path("orders/<str:username>/<str:order_id>/reduce/", order_parts.reduce_order, name="cms_reduce_order"),
+    path(
+        "orders/<str:username>/<str:order_id>/delivered/",
+        order_parts.deliver_parcel,
+        name="cms_deliver_parcel",
+    ),
+    path("orders/<str:username>/<str:order_id>/address/", orders.order_address, name="cms_order_address"),
     path(
         "orders/<str:username>/<str:order_id>/mail/",
         order_actions.send_order_mail,

@@ -29,19 +29,21 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.forms import AddressForm
 from dealsite.accounts.requests import UserRequest
-from dealsite.data.commerce import carts, charging, order_record, orders, payments
+from dealsite.data.commerce import addresses, carts, charging, order_record, orders, payments
+from dealsite.data.commerce.addresses import ADDRESS_FIELDS, Address
 from dealsite.data.commerce.carts import CartChanged
 from dealsite.data.commerce.order_changes import CARD_GONE, CHANGED, Purchase, place
-from dealsite.data.commerce.order_record import ADDRESS_FIELDS, MISSING, Address, Order
-from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, CANCELLED, PLANS, PROCESSED, SCHEDULED
+from dealsite.data.commerce.order_lines import history
+from dealsite.data.commerce.order_record import Order
+from dealsite.data.entities.commerce import CANCELLED, PLANS, PROCESSED, SCHEDULED
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.gateways import choice
 from dealsite.templatetags.design import money
 from dealsite.text.spreadsheets import number_in
-from dealsite.text.stored_words import Text
 from shopping.cart import cart_page
 from shopping.my.orders import steps
 from shopping.my.payments import to_gateway
@@ -58,25 +60,9 @@ OLD = gettext_lazy(
 OTHER_SUM = gettext_lazy("Your order said %(shown)s, now it comes to %(now)s.")
 
 
-def _line(label: Text, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        max_length=ADDRESS_CHARACTERS,
-        error_messages={"required": MISSING.get(name, "")},
-        widget=forms.TextInput(attrs={"autocomplete": f"shipping {autocomplete}"}),
-        **kwargs,
-    )
-
-
-class CheckoutForm(forms.Form):
+class CheckoutForm(AddressForm):
     """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
 
-    name = _line(gettext_lazy("Name"), "name", "name")
-    street = _line(gettext_lazy("Street and house number"), "street", "address-line1")
-    extra = _line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
-    postcode = _line(gettext_lazy("Postcode"), "postcode", "postal-code", required=False)
-    city = _line(gettext_lazy("Town"), "city", "address-level2")
-    country = _line(gettext_lazy("Country"), "country", "country-name")
     plan = forms.TypedChoiceField(
         label=gettext_lazy("How you pay"),
         coerce=int,
@@ -85,10 +71,6 @@ class CheckoutForm(forms.Form):
     )
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
-
-    @property
-    def address_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ADDRESS_FIELDS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +198,14 @@ def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
     to_come = [payment for payment in paid[1:] if payment.status == SCHEDULED]
     context = {
         "order": order,
-        "lines": lines,
+        "order_lines": history(order, lines).lines,
         "incomplete": incomplete,
         "plan": PlanChoice.of(order.total, order.card.plan, order.placed_at),
         "first": first,
         "steps": steps(order, paid),
-        "charged": sum(payment.amount for payment in paid if payment.status == PROCESSED),
+        "charged": sum(payment.kept for payment in paid if payment.status == PROCESSED),
         "card": buyer.card if first and buyer.card and buyer.card.token == first.method else None,
-        "to_come": ", ".join(_counted(payment.amount for payment in to_come)),
+        "to_come": ", ".join(_counted(payment.to_charge for payment in to_come)),
         "last_due": to_come[-1].due_at if to_come else None,
     }
     return render(request, "shopping/checkout/checkout_done.html", context)
@@ -238,7 +220,7 @@ def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Pur
         email=user.email or user.account.pending_email,
         version=data["version"],
         total=data["total"],
-        address=Address(**{name: data[name] for name in ADDRESS_FIELDS}),
+        address=data["address"],
         plan=data["plan"],
         method=ticket.method if data["total"] else "",
     )
@@ -273,7 +255,7 @@ def _nothing_ordered(request: UserRequest, form: CheckoutForm, why: str) -> Http
 def _keep_typed(request: UserRequest) -> None:
     typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
     plan = number_in(request.POST.get("plan", ""), most=2)
-    order_record.keep_typed(request.user.username, typed, plan if plan in PLANS else 1)
+    addresses.keep_typed(request.user.username, typed, plan if plan in PLANS else 1)
 
 
 def _page(

@@ -11,6 +11,7 @@ from decimal import Decimal
 from dealsite.data import table
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
@@ -18,7 +19,7 @@ from dealsite.data.table.writes import Delete, Put
 from tests.builders import NOW, make_deal
 from tests.people import give_card, make_user
 
-ADDRESS = order_record.Address(
+ADDRESS = Address(
     name="Ada Lovelace",
     street="12 Analytical Row",
     postcode="EC1A 1BB",
@@ -33,7 +34,7 @@ def make_order(
     *deals: Deal,
     quantity: int = 1,
     plan: int = 1,
-    address: order_record.Address = ADDRESS,
+    address: Address = ADDRESS,
     now: datetime = NOW,
 ) -> order_record.Order:
     """Have a shopper, created where missing, buy some deals, or a new one."""

@@ -19,15 +19,17 @@ from dealsite.data.commerce import (
     payment_record,
     payments,
 )
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.carts import Line, line_item
-from dealsite.data.commerce.order_record import Address, Event, Order, OrderCard, OrderMoney, order_item
+from dealsite.data.commerce.order_record import Event, Order, OrderCard, OrderMoney, order_item
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import PLACED, PURCHASED
 from dealsite.data.jobs import jobs
 from dealsite.data.names import USERNAME_PATTERN
+from dealsite.data.table.errors import Conflict, VersionConflict
 from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import Put, absent
+from dealsite.data.table.writes import Put, Update, absent, equals
 from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from tests.builders import NOW, make_id
@@ -118,6 +120,28 @@ def run(gateway: Gateway, now: datetime) -> Counter[str]:
 def cancel_order(payment: Payment, now: datetime, reason: str = "x") -> Order:
     """Cancel the order of a payment."""
     return order_changes.cancel(payment.account, payment.order, by=payment.account, reason=reason, now=now)
+
+
+def lower(payment: Payment, amount: str, now: datetime) -> None:
+    """Have so much less to be paid of the order of a payment."""
+    key = keys.order(payment.account, payment.order)
+
+    def attempt() -> None:
+        order = orders.get(payment.account, payment.order)
+        found = payments.of_order(payment.account, order.payments)
+        after, writes = payments.cancel_writes(found, Decimal(amount), by="kim", reason="Fewer", now=now)
+        money = Update(
+            key=key,
+            set={("card", "money"): payment_record.sums(after)},
+            add={"version": 1},
+            when=(equals("version", order.version),),
+        )
+        try:
+            table.transact([money, *writes])
+        except Conflict as changed:
+            raise VersionConflict() from changed
+
+    table.retrying(attempt)
 
 
 def pay(order: Order, *script: str) -> Order:

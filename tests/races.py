@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dealsite.data import table
-from dealsite.data.table.errors import Conflict
+from dealsite.data.table.errors import Busy, Conflict
 from tests.faults.unkind import RACER
 
 
@@ -48,3 +48,22 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, action: Callable[[], Any]) -> Non
 def one_did(outcomes: list[Any]) -> bool:
     """Whether one did it and the others met a conflict."""
     return [type(one) for one in outcomes if one is not None] == [Conflict] * (len(outcomes) - 1)
+
+
+def errors_of(results: list[Any]) -> list[type[Exception]]:
+    """Return the types of what was raised."""
+    return [type(result) for result in results if isinstance(result, Exception)]
+
+
+def again(action: Callable[[], Any]) -> Callable[[], Any]:
+    """Do something again while the site is too busy, as a shopper would."""
+
+    def act() -> Any:
+        for _ in range(20):
+            try:
+                return action()
+            except Busy:
+                continue
+        return action()
+
+    return act

@@ -31,9 +31,10 @@ from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.relations import CATEGORY_WATCH
 from dealsite.data.commerce import cart_changes, carts, order_changes, orders
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_changes import Purchase
-from dealsite.data.commerce.order_record import Address, PaymentCard, save_card
+from dealsite.data.commerce.order_record import PaymentCard, save_card
 from dealsite.data.editing import bulk, links, questions
 from dealsite.data.entities.commerce import SAVED
 from dealsite.data.integrity import checks

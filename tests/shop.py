@@ -13,10 +13,11 @@ from dealsite.data.catalogue import brands, deal_changes, deals, deals as stock_
 from dealsite.data.catalogue.cards import EDITORS_CHOICE, FRONT
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.commerce import cart_changes, carts, order_changes, orders, payment_record
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import CartOwner, user_cart, visitor_cart
 from dealsite.data.commerce.order_changes import Purchase
-from dealsite.data.commerce.order_record import Address, Order
+from dealsite.data.commerce.order_record import Order
 from dealsite.data.commerce.payment_record import apply_totals
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import NotFound

@@ -20,9 +20,9 @@ from dealsite.data.commerce import (
     orders,
     payments,
 )
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_changes import Purchase
-from dealsite.data.commerce.order_record import Address
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import Conflict, NotFound

@@ -64,7 +64,7 @@ class Gateway(Protocol):
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
     ) -> RefundResult | ChargeDecline:
-        """Give a charge back. GatewayUnavailable. 1 request."""
+        """Give a charge back, or part of it. GatewayUnavailable. Up to 2 requests."""
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:
         """Return the address of the page where an account's owner enters a card. GatewayUnavailable."""

@@ -23,6 +23,7 @@ from dealsite.gateways.interface import (
 TIMEOUT = (3.0, 20.0)  # seconds to connect and to answer: well within the lease of a claim
 WITHOUT_CENTS = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF UGX VND VUV XAF XOF XPF"
 SESSION_ID = re.compile(r"cs_[A-Za-z0-9_]{1,200}")
+NOT_TAKEN = ("failed", "canceled")  # statuses of a refund that did not go back
 DECLINED = "Your card was declined."
 NOT_SAVED = "No card was saved. Please enter it again."
 
@@ -91,19 +92,30 @@ class StripeGateway:
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
     ) -> RefundResult | ChargeDecline:
-        """Give a charge back. GatewayUnavailable. 1 request."""
+        """Give a charge back, or part of it. GatewayUnavailable. 2 requests, the first of them one a page.
+
+        A key is forgotten after a day, and the same part must not go back twice: so it is looked up.
+        """
         try:
+            earlier = self.api.refunds.list({"payment_intent": transaction_id, "limit": 100})
+            for made in earlier.auto_paging_iter():
+                if _key_of(made) == idempotency_key and made.status not in NOT_TAKEN:
+                    return RefundResult(made.id)
             made = self.api.refunds.create(
-                {"payment_intent": transaction_id, "amount": _minor_units(amount, currency)},
+                {
+                    "payment_intent": transaction_id,
+                    "amount": _minor_units(amount, currency),
+                    "metadata": {"key": idempotency_key},
+                },
                 {"idempotency_key": idempotency_key},
             )
         except stripe.InvalidRequestError as error:
-            if error.code == "charge_already_refunded":
+            if error.code == "charge_already_refunded":  # all of it, by somebody at Stripe
                 return RefundResult(transaction_id)
             return _refused(error)
         except stripe.StripeError as error:
             raise _unavailable(error) from error
-        if made.status in ("failed", "canceled"):
+        if made.status in NOT_TAKEN:
             return ChargeDecline("The bank did not take the money back.")
         return RefundResult(made.id)
 
@@ -163,6 +175,6 @@ def _refused(error: stripe.InvalidRequestError) -> ChargeDecline:
     return ChargeDecline(f"The payment provider could not take this payment ({code}).")
 
 
-def _key_of(intent: stripe.PaymentIntent) -> str:
-    metadata: Any = intent.metadata
+def _key_of(made: stripe.PaymentIntent | stripe.Refund) -> str:
+    metadata: Any = made.metadata
     return str(metadata["key"]) if metadata and "key" in metadata else ""

@@ -75,7 +75,7 @@ class TestGateway:
     def refund(
         self, transaction_id: str, amount: Decimal, currency: str, *, idempotency_key: str
     ) -> RefundResult | ChargeDecline:
-        """Give a charge back, once. 1 put."""
+        """Give a charge back, or part of it, once. 1 put."""
         stored: Item = {
             "id": idempotency_key,
             "amount": -amount,

@@ -240,9 +240,9 @@ ENTITIES: tuple[Entity, ...] = (
         "Payment",
         "payments",
         by_id,
-        "id account order_id instalment instalments amount due_at status "
+        "id account order_id instalment instalments amount cut due_at status "
         "next_at tries final closed transaction_id processed_at reason "
-        "timeline version",
+        "refunds timeline version",
         instalment="number",
         instalments="of",
         with_people=True,

@@ -63,6 +63,8 @@ STATES = {  # of orders, of their payments together, and of each payment: the wo
     commerce.SHIPPED: (gettext_lazy("Shipped"), "ending"),
     commerce.DELIVERED: (gettext_lazy("Delivered"), "live"),
     commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
+    commerce.RETURNED: (gettext_lazy("Returned"), ""),
+    commerce.REDUCED: (gettext_lazy("Costs less"), ""),
     order_record.UNKNOWN: (gettext_lazy("Not added up yet"), "draft"),
     order_record.NOTHING: (gettext_lazy("Nothing to pay"), "draft"),
     order_record.UNPAID: (gettext_lazy("Not paid yet"), "scheduled"),

@@ -22,12 +22,15 @@ from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
+from dealsite.data.commerce.order_lines import history
+from dealsite.data.commerce.order_record import ZERO
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload, with_currency
-from dealsite.data.entities.commerce import CANCELLED, DELIVERED, FAILED, PLACED, PROCESSED, REFUNDED, SHIPPED
+from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, payload_from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
 from dealsite.data.table.ids import folded, time_of
+from dealsite.text.stored_words import shown
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -42,9 +45,6 @@ SUBJECTS = {
     "passkey_removed": gettext_lazy("A passkey was removed"),
     "new_device": gettext_lazy("A new sign-in to your account"),
     PLACED: gettext_lazy("Your order"),
-    SHIPPED: gettext_lazy("Your order is on its way"),
-    DELIVERED: gettext_lazy("Your order was delivered"),
-    CANCELLED: gettext_lazy("Your order was cancelled"),
 }
 HEADLINES = {
     PROCESSED: gettext_lazy("Payment received"),
@@ -119,11 +119,21 @@ def send_order_notice(job: Job, now: datetime) -> None:
     notice = payload_from_item(mails.OrderNoticePayload, job.payload)
     order, lines = orders.with_lines(orders.get(notice.username, notice.order))
     user = users.find(order.username)
+    event = next(
+        (one for one in order.timeline if (one.status, one.at) == (notice.status, notice.at)),
+        next(one for one in reversed(order.timeline) if one.status == notice.status),
+    )
+    moved = history(order, lines).of(event)
     with spoken(user.preferences.language if user else ""):
-        template = f"order_{notice.status.lower()}.txt"
-        text = _render(template, status=notice.status, order=order, lines=lines)
+        context = {
+            "order": order,
+            "event": event,
+            "lines": [(line, one.pieces, one.pieces * line.price) for line, one in moved],
+            "taken_off": sum((one.amount for _line, one in moved), ZERO),
+        }
+        text = _render("order.txt", **context)
         to = user.email if user and notice.to else notice.to  # their address of today, once it is confirmed
-        _send(notice.status, text, to, now, order_id=order.id)
+        _send(notice.status, text, to, now, order_id=order.id, headline=event.headline)
 
 
 def send_payment_notice(job: Job, now: datetime) -> None:
@@ -169,7 +179,12 @@ def _render(template: str, **context: object) -> str:
     return render_to_string(f"accounts/mail/{template}", context | site)
 
 
-def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -> None:
+def subject_of(kind: str, headline: str = "") -> str:
+    """Return what a mail is about, of an order's by the headline of its event."""
+    return str(SUBJECTS.get(kind) or HEADLINES.get(kind) or shown(headline))
+
+
+def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "", headline: str = "") -> None:
     """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
 
     The subject names the order by the end of its id, as lists of orders do.
@@ -188,7 +203,7 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "") -
     except TooManyRequests:
         logger.warning("mail_not_sent", kind=kind, reason="too many")
         return _leave(order_id, "There were too many mails.")
-    subject = f"{settings.DEALSITE_NAME}: {SUBJECTS.get(kind) or HEADLINES[kind]}"
+    subject = f"{settings.DEALSITE_NAME}: {subject_of(kind, headline)}"
     if order_id:
         subject += f" ({order_id[-6:]})"
     try:

@@ -1,7 +1,7 @@
-"""A user's orders: the list, each one, cancelling it, and ordering the same again."""
+"""A user's orders: the list, each one, where it goes, cancelling it, ordering the same again; and all they bought."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,10 +14,13 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _, ngettext
 
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.forms import AddressForm
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import cart_changes, carts, order_changes, orders as stored_orders, payments
+from dealsite.data.commerce.address_changes import change_address, too_late
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Line
+from dealsite.data.commerce.order_lines import history
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import IncompleteOrder
 from dealsite.data.commerce.payment_record import Payment
@@ -28,6 +31,7 @@ from dealsite.data.entities.commerce import (
     ORDER_STATUSES,
     PLACED,
     PROCESSED,
+    RETURNED,
     SHIPPED,
 )
 from dealsite.data.table.errors import Conflict, Invalid
@@ -82,14 +86,17 @@ def order(request: UserRequest, order_id: str) -> HttpResponse:
     found, lines, incomplete = stored_orders.found_lines(stored_orders.get(username, order_id))
     paid = payments.of_order(username, found.payments) if found.payments else []
     number = _("No. %(number)s") % {"number": found.id[-6:]}
+    became = history(found, lines)
     context = {
         "order": found,
-        "lines": lines,
+        "history": became,
+        "order_lines": became.lines,
+        "events": [(event, became.of(event)) for event in found.timeline],
         "incomplete": incomplete,
         "steps": steps(found, paid),
-        "payment_state": state_of(paid, plan=found.card.plan),
+        "payment_state": state_of(paid),
         "paid_at": next(
-            (one.processed_at for one in paid if len(paid) == 1 and one.status == PROCESSED), None
+            (one.processed_at for one in paid if len(paid) == 1 and one.kept == one.amount), None
         ),
         "failed": [one for one in paid if one.status == FAILED],
         "payments": [one for one in paid if one.status != FAILED],
@@ -108,9 +115,11 @@ class Step(NamedTuple):
 
 
 def steps(order: Order, paid: Sequence[Payment]) -> list[Step]:
-    """Return how far an order is: that it is paid is a step only where it is paid at once."""
-    taken = {event.status: event.at for event in order.timeline}
-    way = [PLACED, CANCELLED] if order.status == CANCELLED else [PLACED, SHIPPED, DELIVERED]
+    """Return how far an order is, all of it: that it is paid is a step only where it is paid at once."""
+    ways = {CANCELLED: [PLACED, CANCELLED], RETURNED: [PLACED, SHIPPED, DELIVERED, RETURNED]}
+    way = ways.get(order.status, [PLACED, SHIPPED, DELIVERED])
+    done = way[: way.index(order.status) + 1]
+    taken = {event.status: event.at for event in order.timeline if event.status in done}
     found = [Step(state_words(status), taken.get(status)) for status in way]
     if len(paid) == 1 and order.status != CANCELLED:
         found.insert(1, Step(state_words(PROCESSED), paid[0].processed_at))
@@ -128,6 +137,41 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     else:
         messages.success(request, _("Your order is cancelled. What you paid for it is on its way back."))
     return HttpResponseRedirect(reverse("order", args=[order_id]))
+
+
+@signed_in.form("1 get")
+def order_address(request: UserRequest, order_id: str) -> HttpResponse:
+    """Ask where an order that is not shipped yet goes instead, and change it. 1 get, 1 get + 1 transaction more."""
+    username = request.user.username
+    found = stored_orders.get(username, order_id)
+    form = AddressForm(request.POST if request.method == "POST" else None, initial=asdict(found.address))
+    if form.is_valid():
+        try:
+            change_address(username, order_id, form.cleaned_data["address"], by=username, now=timezone.now())
+        except Conflict as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, _("Your order goes to this address now."))
+    elif why_not := too_late(found):
+        messages.error(request, why_not)
+    else:
+        context, status = {"form": form, "order": found}, 422 if form.errors else 200
+        return render(request, "shopping/my/order_address.html", context, status=status)
+    return HttpResponseRedirect(reverse("order", args=[order_id]))
+
+
+@signed_in.page("1 query")
+def bought(request: UserRequest) -> HttpResponse:
+    """Show a page of what the user has bought, newest first, whatever order it was in. 1 query."""
+    page = stored_orders.bought(
+        request.user.username, after=request.GET.get("after"), before=request.GET.get("before")
+    )
+    context = {
+        "lines": page.rows,
+        "before": page.before and f"?{urlencode({'before': page.before})}",
+        "after": page.after and f"?{urlencode({'after': page.after})}",
+    }
+    return render(request, "shopping/my/bought.html", context)
 
 
 @signed_in.action

@@ -190,22 +190,23 @@ def by_order(found: Iterable[Payment]) -> list[OrderPayments]:
     return [OrderPayments(order, payments) for order, payments in groups.items()]
 
 
-def state_of(found: Sequence[Payment], *, plan: int) -> tuple[str, str] | None:
+def state_of(found: Sequence[Payment]) -> tuple[str, str] | None:
     """Return in words how far an order's payments are, and how that looks; None where there is nothing to pay."""
-    statuses, paid = {one.status for one in found}, sum(one.status == PROCESSED for one in found)
+    left = [one for one in found if one.kept and one.status != CANCELLED]
+    statuses, paid = {one.status for one in found}, [one.kept for one in left if one.status == PROCESSED]
     if not found:
         return None
     if FAILED in statuses:
         return _("Payment failed"), state_look(FAILED)
-    if all(one.refund or one.status in (CANCELLED, REFUNDED) for one in found):
+    if not left:
         if statuses - {CANCELLED, REFUNDED}:
             return _("Being refunded"), state_look(PENDING)
         return (_("Refunded") if REFUNDED in statuses else _("Not charged")), ""
-    if paid == len(found):
-        total = money(sum((one.amount for one in found), Decimal("0.00")))
-        return _("Paid: %(total)s") % {"total": total}, state_look(PROCESSED)
+    if len(paid) == len(left):
+        return _("Paid: %(total)s") % {"total": money(sum(paid, Decimal(0)))}, state_look(PROCESSED)
     if paid:
-        return _("%(paid)d of %(plan)d paid") % {"paid": paid, "plan": plan}, state_look(SCHEDULED)
+        words = {"paid": len(paid), "plan": len(left)}
+        return _("%(paid)d of %(plan)d paid") % words, state_look(SCHEDULED)
     unpaid = PENDING if PENDING in statuses else SCHEDULED
     return (state_words(PENDING) if unpaid == PENDING else _("Not paid yet")), state_look(unpaid)
 

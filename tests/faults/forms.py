@@ -37,6 +37,7 @@ NEW = "a whole new password"
 CAREFUL, NEWCOMER, SECRET = "uma", "una", "JBSWY3DPEHPK3PXP" * 2
 CODE = pyotp.TOTP(SECRET).at(NOW)
 OWN = {"Sec-Fetch-Site": "same-origin"}
+ADDRESS = {"name": "Grace", "street": "3 Harbour Road", "city": "Hamburg", "country": "Germany"}
 
 Data = dict[str, Any]
 More = dict[str, Any]
@@ -104,6 +105,17 @@ def filled_in(address: str, **changes: Any) -> Sent:
     return sent
 
 
+def parts(order: str, page: str, **changes: Any) -> Sent:
+    """Return what the form of a part of an order holds, with a piece and a cent of each line."""
+
+    def sent(browser: Client, prepared: Prepared) -> Data:
+        found = filled_in(ORDER.format(order, page), reason="Broken", **changes)(browser, prepared)
+        some = {"pieces": "1", "amount": "0.01"}
+        return {name: some.get(name.partition("-")[0], value) for name, value in found.items()}
+
+    return sent
+
+
 def after(*addresses: str, **data: Any) -> Sent:
     """Return data that are sent once other addresses were opened, as links in mails are."""
 
@@ -150,6 +162,7 @@ def done(verb: str, **data: Any) -> Form:
 
 DEAL, DRAFT = "/cms/deals/{live}/", "/cms/drafts/{draft}/"
 PAYMENT = {"account": SHOPPER, "due": "{due}"}
+ORDER = f"/cms/orders/{SHOPPER}/{{{{{{}}}}}}/{{}}/"
 JOB = "/cms/jobs/{}/{}/"
 FORMS: dict[str, Form] = {
     # The account
@@ -179,6 +192,7 @@ FORMS: dict[str, Form] = {
     "delete_message": Form(of()),
     "cancel_order": Form(of(), at="/account/orders/{order}/cancel/"),
     "order_again": Form(of(token=TOKEN)),
+    "order_address": Form(of(**ADDRESS), at="/account/orders/{order}/address/"),
     "pay": Form(of(due_at="{due}")),
     "finish_card": Form(of(number="4242 4242 4242 4242")),
     "forget_card": Form(of()),
@@ -259,6 +273,7 @@ FORMS: dict[str, Form] = {
     "cms_save_question": Form(of(title="All", sql="SELECT 1", question_id=TOKEN)),
     "cms_saved_question": Form(of(title="All", sql="SELECT 1", version="1")),
     "cms_delete_question": Form(of(version="1")),
+    "cms_order_address": Form(of(**ADDRESS), at=f"/cms/orders/{SHOPPER}/{{order}}/address/"),
     "cms_ship_orders": Form(
         lambda _browser, prepared: {
             "order": f"{SHOPPER}/{prepared.more['order']}",
@@ -267,7 +282,12 @@ FORMS: dict[str, Form] = {
     ),
     "cms_deliver_orders": Form(of(order=[f"{SHOPPER}/{{shipped}}"])),
     "cms_cancel_orders": Form(of(order=[f"{SHOPPER}/{{order}}"], reason="Broken")),
-    "cms_send_order_mail": Form(of(status="PLACED", time="2"), at=f"/cms/orders/{SHOPPER}/{{order}}/mail/"),
+    "cms_ship_part": Form(parts("order", "ship", unpaid="yes"), at=ORDER.format("order", "ship")),
+    "cms_cancel_part": Form(parts("order", "cancel"), at=ORDER.format("order", "cancel")),
+    "cms_take_back": Form(parts("shipped", "return"), at=ORDER.format("shipped", "return")),
+    "cms_reduce_order": Form(parts("order", "reduce"), at=ORDER.format("order", "reduce")),
+    "cms_deliver_parcel": Form(of(at=iso(NOW)), at=ORDER.format("shipped", "delivered")),
+    "cms_send_order_mail": Form(of(status="PLACED", at=iso(NOW), time="2"), at=ORDER.format("order", "mail")),
     "cms_cancel_payment": Form(of(**PAYMENT, reason="Gone")),
     "cms_export_list": Form(of(address="/cms/deals/", token=TOKEN)),
     "cms_give_role": Form(of(role="editor")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
@@ -31,6 +31,9 @@ class Ledger:
         self.kept: dict[str, ChargeResult | ChargeDecline] = {}
         self.charged: Counter[str] = Counter()  # by payment: the key's first part
         self.refunded: Counter[str] = Counter()  # by transaction id
+        self.held: defaultdict[str, Decimal] = defaultdict(
+            Decimal
+        )  # what came and did not go back, by payment
         self.asked: list[str] = []
         self.lock = threading.Lock()
         self.during: Callable[[], object] = lambda: None
@@ -51,6 +54,7 @@ class Ledger:
                 outcome = ChargeDecline("Your card was declined.")
             else:
                 self.charged[payment] += 1
+                self.held[payment] += amount
             self.kept[idempotency_key] = outcome
         self.during()
         if what == "lost":
@@ -68,6 +72,7 @@ class Ledger:
             if idempotency_key not in self.kept:
                 self.kept[idempotency_key] = ChargeResult(idempotency_key)
                 self.refunded[transaction_id] += 1
+                self.held[idempotency_key.partition("-")[0]] -= amount
         return RefundResult(f"back-{idempotency_key}")
 
     def begin_card(self, *, return_url: str, cancel_url: str, account: str) -> str:

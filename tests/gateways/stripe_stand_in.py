@@ -19,7 +19,7 @@ class StripeStandIn:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.intents: dict[str, dict[str, Any]] = {}
-        self.refunds: dict[str, dict[str, Any]] = {}
+        self.refunds: dict[str, list[dict[str, Any]]] = {}  # by intent
         self.sessions: dict[str, dict[str, Any]] = {}
         self.kept: dict[str, tuple[str, int, dict[str, Any]]] = {}
         self.slow: list[float] = []  # seconds by which the next answers are late, though all is done by then
@@ -104,6 +104,9 @@ class StripeStandIn:
                 return self._list(parameters)
             case "GET", ["payment_intents", intent]:
                 return 200, self.intents[intent]
+            case "GET", ["refunds"]:
+                made = self.refunds.get(parameters["payment_intent"], [])
+                return 200, {"object": "list", "url": "/v1/refunds", "data": made, "has_more": False}
             case "POST", ["refunds"]:
                 return self._refund(parameters)
             case "POST", ["checkout", "sessions"]:
@@ -151,15 +154,23 @@ class StripeStandIn:
         return 200, {"object": "list", "url": "/v1/payment_intents", "data": page, "has_more": more}
 
     def _refund(self, parameters: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        intent = parameters["payment_intent"]
-        if intent in self.refunds:
-            return 400, _error("invalid_request_error", code="charge_already_refunded")
+        intent, amount = parameters["payment_intent"], int(parameters["amount"])
         if intent not in self.intents:
             return 404, _error("invalid_request_error", code="resource_missing")
-        amount = int(parameters["amount"])
-        made = {"id": f"re_{intent}", "object": "refund", "status": "succeeded", "amount": amount}
-        self.refunds[intent] = made
-        return 200, made
+        there = self.refunds.setdefault(intent, [])
+        left = self.intents[intent]["amount"] - sum(one["amount"] for one in there)
+        if not left:
+            return 400, _error("invalid_request_error", code="charge_already_refunded")
+        if amount > left:
+            return 400, _error("invalid_request_error", message="It is greater than what is left.")
+        made = {
+            "id": f"re_{len(there)}_{intent}",
+            "object": "refund",
+            "status": "succeeded",
+            "amount": amount,
+        }
+        there.append(made | {"metadata": {"key": parameters["metadata[key]"]}})
+        return 200, there[-1]
 
     def enter_card(self, session: str) -> None:
         """What the owner of a card does on Stripe's page."""

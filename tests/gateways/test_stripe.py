@@ -126,12 +126,23 @@ def test_a_charge_is_refunded_once(stripe, gateway):
     back = [
         gateway.refund("pi_0", Decimal("33.34"), "EUR", idempotency_key=key) for key in ("r", "r", "other")
     ]
-    assert back == [RefundResult("re_pi_0"), RefundResult("re_pi_0"), RefundResult("pi_0")]
-    assert stripe.refunds["pi_0"]["amount"] == 3334
+    assert back == [RefundResult("re_0_pi_0"), RefundResult("re_0_pi_0"), RefundResult("pi_0")]
+    assert [made["amount"] for made in stripe.refunds["pi_0"]] == [3334]
     assert isinstance(gateway.refund("pi_9", Decimal("1.00"), "EUR", idempotency_key="s"), ChargeDecline)
     stripe.broken.append(500)
     with pytest.raises(GatewayUnavailable):
         gateway.refund("pi_0", Decimal("1.00"), "EUR", idempotency_key="t")
+
+
+def test_parts_of_a_charge_are_refunded_once_each_even_when_keys_are_forgotten(stripe, gateway):
+    charge(gateway)
+    for _ in range(2):
+        for key, amount in (("r", "3.34"), ("r-2", "10.00")):
+            gateway.refund("pi_0", Decimal(amount), "EUR", idempotency_key=key)
+        stripe.kept.clear()
+    assert [made["amount"] for made in stripe.refunds["pi_0"]] == [334, 1000]
+    assert isinstance(gateway.refund("pi_0", Decimal("20.01"), "EUR", idempotency_key="r-3"), ChargeDecline)
+    assert gateway.refund("pi_0", Decimal("20.00"), "EUR", idempotency_key="r-4") == RefundResult("re_2_pi_0")
 
 
 def begin(gateway, account="ann"):

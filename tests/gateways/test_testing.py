@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.data import keys, table
+from dealsite.data.entities.commerce import TEST_CHARGE
 from dealsite.gateways import choice, testing
 from dealsite.gateways.interface import (
     CardRefused,
@@ -88,6 +89,10 @@ def test_a_charge_is_refunded_under_its_key():
     assert back[0] == back[1]
     assert isinstance(back[0], RefundResult)
     assert table.get(keys.test_charge("r-refund"))["amount"] == Decimal("-9.5")
+    gateway.refund(charged.transaction_id, Decimal("1.50"), "EUR", idempotency_key="r-refund-2")
+    part = table.get(keys.test_charge("r-refund-2"))
+    assert part["amount"] == Decimal("-1.5")
+    assert list(TEST_CHARGE.problems(part)) == []
 
 
 @pytest.mark.parametrize("number", ["", "4111 1111 1111 1111", "no number"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from smtplib import SMTPRecipientsRefused
 
 import pytest
@@ -16,7 +17,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
 from dealsite.worker import loop
 from tests.builders import NOW, make_id
-from tests.payments import cancel_order, owe, pay
+from tests.payments import cancel_order, lower, owe, pay
 from tests.people import give_card, make_user
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -81,6 +82,23 @@ def test_a_payment_refunded_is_told():
         for what in ("Your order was cancelled", "A payment was refunded")
     ]
     assert payments.of_order("ann", [made[0].ref])[0].status == REFUNDED
+
+
+def test_each_part_of_a_payment_that_is_refunded_is_told():
+    make_user("ann")
+    give_card("ann", "a card")
+    made = owe(method="test:approve")
+    lower(made[0], "10.00", NOW)
+    work()
+    for amount in ("20.00", "12.50"):
+        lower(made[0], amount, NOW)
+    work()
+    assert sorted(one.headline for one in messages.inbox("ann").rows) == [
+        "A payment was refunded: 12.50 EUR",
+        "A payment was refunded: 20.00 EUR",
+        "Payment received: 80.00 EUR",
+    ]
+    assert payments.of_order("ann", [made[0].ref])[0].kept == Decimal("47.50")
 
 
 def test_a_user_who_is_gone_hears_nothing():

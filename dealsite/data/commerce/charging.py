@@ -37,6 +37,7 @@ from dealsite.data.commerce.payments import (
     save,
 )
 from dealsite.data.entities.commerce import (
+    CANCELLED,
     FAILED,
     PENDING,
     PROCESSED,
@@ -173,7 +174,7 @@ def charge(
     what = f"Payment {payment.id}"
     if payment.order:
         what = f"Order {payment.order}, payment {payment.number} of {payment.of}"
-    return gateway.charge(payment.method, payment.amount, currency, idempotency_key=key, description=what)
+    return gateway.charge(payment.method, payment.to_charge, currency, idempotency_key=key, description=what)
 
 
 @access_pattern("store the outcome of a charge", "1 transaction")
@@ -214,13 +215,15 @@ def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetim
             reason="",
         )
     reason = outcome.reason[:REASON_CHARACTERS]
-    if payment.refund is not None:  # its order was cancelled meanwhile
-        return cancelled(payment, by=RUNNER, reason=payment.refund.reason, now=now)
+    if payment.refunds and not payment.kept:  # its order was cancelled meanwhile
+        return cancelled(payment, by=RUNNER, reason=payment.refunds[-1].reason, now=now)
     final = payment.tries >= len(RETRY_AFTER)
     return payment.after(
         Step(FAILED, now, RUNNER, reason),
         next_at=now if final else now + RETRY_AFTER[payment.tries],
         tries=payment.tries + 1,
+        cut=payment.cut + payment.unwanted,
+        refunds=(),
         final=final,
         claimed_by="",
         series_at=None,
@@ -239,9 +242,9 @@ def _record_writes(after: Payment, now: datetime) -> list[Write]:
         ends_at = now + timedelta(days=settings.DEALSITE_UNPAID_DAYS)
         payload = ExpiryPayload(after.account, after.order)
         writes.append(jobs.job_write(EXPIRE_ORDER, payload, job_id=new_ulid(now), due=ends_at))
-    if after.refund is None:
+    if after.status != CANCELLED and after.kept:
         writes += notice_writes(after, now=now, ends_at=ends_at)
-    elif after.status == PROCESSED:
+    if after.unwanted:
         writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
     return writes
 
@@ -260,41 +263,46 @@ def _record_taken(payment: Payment, outcome: ChargeResult | ChargeDecline, now: 
 
 @access_pattern("refund a payment", "1 batch get + 1 transaction")
 def refund_payments(job: jobs.Job, now: datetime, *, gateway: Gateway, currency: str) -> None:
-    """Carry out a job of this kind: each payment once, however often it is run.
+    """Carry out a job of this kind: each refund of each payment once, however often it is run.
 
     DataError where the gateway refuses or does not answer: the job is tried again.
     """
     failed: list[str] = []
     for ref in payload_from_item(RefundPayload, job.payload).payments:
         payment = get(ref.account, ref.due_at, ref.id)
-        if payment.status != PROCESSED or payment.refund is None:
-            continue
-        try:
-            outcome = gateway.refund(
-                payment.transaction_id, payment.amount, currency, idempotency_key=f"{payment.id}-refund"
-            )
-        except GatewayUnavailable as error:
-            failed.append(f"Payment {payment.id}: {error}")
-            continue
-        if isinstance(outcome, ChargeDecline):
-            failed.append(f"Payment {payment.id}: {outcome.reason}")
-        else:
-            record_refund(payment, now=now)
+        for number, refund in enumerate(payment.refunds):
+            if payment.status != PROCESSED or refund.done_at:
+                continue
+            key = f"{payment.id}-refund" + (f"-{number + 1}" if number else "")
+            try:
+                outcome = gateway.refund(payment.transaction_id, refund.amount, currency, idempotency_key=key)
+            except GatewayUnavailable as error:
+                outcome = ChargeDecline(str(error))
+            if isinstance(outcome, ChargeDecline):
+                failed.append(f"Payment {payment.id}: {outcome.reason}")
+            else:
+                payment = record_refund(payment, number, now=now)
     if failed:
         raise DataError(" ".join(failed))
 
 
-def record_refund(payment: Payment, *, now: datetime) -> Payment:
-    """Store that a payment was refunded; harmless if it is. 1 transaction; more while its day is being closed."""
+def record_refund(payment: Payment, number: int, *, now: datetime) -> Payment:
+    """Store that a payment's n-th refund is done; harmless if it is. 1 transaction; more while its day is closed."""
 
     def attempt() -> Payment:
         nonlocal payment
-        if payment.status == REFUNDED:
+        refund = payment.refunds[number]
+        if refund.done_at:
             return payment
-        note = payment.refund.reason if payment.refund else ""
-        after = payment.after(Step(REFUNDED, now, RUNNER, note), next_at=now)
+        refunds = list(payment.refunds)
+        refunds[number] = replace(refund, done_at=now)
+        step, next_at = Step(REFUNDED, now, RUNNER, refund.reason), now
+        if payment.refunded + refund.amount < payment.to_charge:
+            step = replace(step, status=PROCESSED, note=f"Refunded {refund.amount}: {refund.reason}")
+            next_at = payment.next_at
+        after = payment.after(step, next_at=next_at, refunds=tuple(refunds))
         try:
-            save(payment, after, *notice_writes(after, now=now))
+            save(payment, after, *notice_writes(after, now=now, refund=number))
         except Conflict:
             payment = get(payment.account, payment.due_at, payment.id)
             raise

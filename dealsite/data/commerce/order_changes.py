@@ -5,7 +5,7 @@ stock taken), up to 12 instalments, and 7 others: 94 at 25 lines. Where the last
 are bought at once and their cards find no room, a job of the same transaction marks them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,21 +16,21 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.deals import Deal, mark_sold_out_within, with_offers
 from dealsite.data.commerce import carts, orders, payments
+from dealsite.data.commerce.addresses import Address, clean_address
 from dealsite.data.commerce.carts import CartChanged, Head, Line, read_active, user_cart
+from dealsite.data.commerce.order_lines import DAMAGED, after, history, next_time
 from dealsite.data.commerce.order_record import (
-    Address,
     Event,
     Order,
     OrderCard,
     OrderMoney,
-    clean_address,
-    clean_note,
     clean_tracking,
     moved_lines,
     notice_writes,
     order_item,
 )
-from dealsite.data.commerce.orders import lines_at, with_lines
+from dealsite.data.commerce.order_returns import counted, order_write, proposed, take_off
+from dealsite.data.commerce.orders import with_lines
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.commerce.payments import insert_writes, new_payments, no_credit, plans_for
 from dealsite.data.entities.commerce import (
@@ -47,6 +47,7 @@ from dealsite.data.entities.commerce import (
 from dealsite.data.entities.deals import HERE
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs.jobs import Job, payload_from_item
+from dealsite.data.names import as_typed
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
@@ -116,7 +117,7 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     instalments 1 get and 1 query. Two orders cannot both use what is left of somebody's credit: each changes the cart.
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
-        raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
+        raise Invalid(DAMAGED)
     purchase = replace(purchase, address=clean_address(purchase.address))
     head, lines = read_active(user_cart(purchase.username), now=now)
     total = sum((line.total for line in lines), Decimal("0.00"))
@@ -277,96 +278,139 @@ WORDS = {
     SHIPPED: pgettext_lazy("order", "shipped"),
     DELIVERED: pgettext_lazy("order", "delivered"),
     CANCELLED: pgettext_lazy("order", "cancelled"),
+    RETURNED: pgettext_lazy("order", "returned"),
 }
 
 
-@access_pattern("mark an order shipped", "1 get + 1 transaction")
+@access_pattern("ship an order, or a part of it", "1 get + 1 transaction")
 def ship(
-    username: str, order_id: str, *, tracking: str = "", unpaid: bool = False, by: str, now: datetime
+    username: str,
+    order_id: str,
+    *,
+    pieces: Mapping[str, int] | None = None,
+    carrier: str = "",
+    tracking: str = "",
+    unpaid: bool = False,
+    seen: int | None = None,
+    by: str,
+    now: datetime,
 ) -> Order:
-    """Mark an order shipped; harmless if it is. NotFound, Conflict, Invalid; NotPaid, but for `unpaid`.
+    """Note that a parcel was shipped with all that is left, or so many `pieces` of lines; harmless if all was.
 
-    For an order of an earlier release 1 get, 1 batch get and 1 update more, to add up its payments.
+    NotFound, Conflict, Invalid; NotPaid, but for `unpaid`. For `seen` see `order_returns.take_back`. A part costs 1
+    query more; an order of an earlier release 1 get, 1 batch get and 1 update more, to add up its payments.
     """
-    tracking = clean_tracking(tracking)
+    tracking, carrier = clean_tracking(tracking), as_typed(carrier)
     note = f"Tracking number {tracking}" if tracking else ""
-    return _step(username, order_id, Event(SHIPPED, now, by, note), tracking=tracking, unpaid=unpaid)
 
-
-@access_pattern("mark an order delivered", "1 get + 1 transaction")
-def deliver(username: str, order_id: str, *, by: str, now: datetime) -> Order:
-    """Mark an order delivered; harmless if it is. NotFound, Conflict."""
-    return _step(username, order_id, Event(DELIVERED, now, by))
-
-
-def _step(username: str, order_id: str, event: Event, *, tracking: str = "", unpaid: bool = False) -> Order:
     def attempt() -> Order:
-        order = _counted(username, order_id)
-        if order.status == event.status:
+        order, lines = counted(username, order_id), list[Line]()
+        event: Event | None = Event(
+            SHIPPED, next_time(order, now), by, note, carrier=carrier, tracking=tracking
+        )
+        if pieces is None:
+            if order.status == SHIPPED:
+                return order
+            _expect_before(order, SHIPPED)
+        else:
+            order, lines = with_lines(order)
+            event = proposed(
+                order,
+                lines,
+                SHIPPED,
+                pieces,
+                seen=seen,
+                by=by,
+                note=note,
+                now=now,
+                carrier=carrier,
+                tracking=tracking,
+            )
+        if event is None:
             return order
-        after, log_note = _after(order, event, tracking=tracking), ""
-        if event.status == SHIPPED and not order.card.may_ship:
-            if not unpaid:
-                raise NotPaid(NOT_PAID)
-            log_note = SHIPPED_UNPAID
-        table.transact([_order_write(order, after), *notice_writes(after, event, log_note)])
-        return after
+        if not order.card.may_ship and not unpaid:
+            raise NotPaid(NOT_PAID)
+        changed = after(order, event, lines)
+        log_note = "" if order.card.may_ship else SHIPPED_UNPAID
+        table.transact([order_write(order, changed), *notice_writes(changed, event, log_note)])
+        return changed
 
     return table.retrying(attempt)
 
 
-def _counted(username: str, order_id: str) -> Order:
-    """Return an order that says what its payments come to."""
-    order = orders.get(username, order_id)
-    if order.card.money is None:
-        payments.add_up(username, order_id)
-        raise VersionConflict()
-    return order
+@access_pattern("note that an order was delivered, or a parcel of it", "1 get + 1 transaction")
+def deliver(username: str, order_id: str, *, parcel: datetime | None = None, by: str, now: datetime) -> Order:
+    """Note that all that was on its way was delivered, or the `parcel` that was shipped at a time.
+
+    Harmless if it was. NotFound, Conflict; Invalid for no parcel of the order's. A parcel costs 1 query more.
+    """
+
+    def attempt() -> Order:
+        order, lines = counted(username, order_id), list[Line]()
+        if parcel is None:
+            if order.status == DELIVERED:
+                return order
+            _expect_before(order, DELIVERED)
+        else:
+            order, lines = with_lines(order)
+            parcels = {one.event.at: one for one in history(order, lines).parcels}
+            if parcel not in parcels:
+                raise Invalid(DAMAGED)
+            if parcels[parcel].delivered_at:
+                return order
+        event = Event(DELIVERED, next_time(order, now), by, parcel=parcel)
+        changed = after(order, event, lines)
+        table.transact([order_write(order, changed), *notice_writes(changed, event)])
+        return changed
+
+    return table.retrying(attempt)
 
 
 @access_pattern(
-    "cancel an order, with its lines, stock and payments", "1 get + 1 query + 2 batch gets + 1 transaction"
+    "cancel an order, or a part of it, with its lines, stock and payments",
+    "1 get + 1 query + 2 batch gets + 1 transaction",
 )
 def cancel(
-    username: str, order_id: str, *, by: str, reason: str = "", now: datetime, given_up: bool = False
+    username: str,
+    order_id: str,
+    *,
+    pieces: Mapping[str, int] | None = None,
+    seen: int | None = None,
+    by: str,
+    reason: str = "",
+    now: datetime,
+    given_up: bool = False,
 ) -> Order:
-    """Cancel an order that is PLACED: stock goes back, lines become RETURNED, instalments are cancelled.
+    """Cancel all of an order that is not shipped, or so many `pieces` of lines: stock goes back, less is to be paid.
 
-    Harmless if it is cancelled; Conflict if it was shipped, IncompleteOrder if its lines do not add up. All again while
-    stock or payments change in between. With `given_up`, only one that nothing was paid of, nor will be: another is
-    returned as it is. One transaction, 93 actions at 25 lines of counted stock and 12 instalments.
+    Harmless if the whole order is cancelled; Conflict if nothing is left to be shipped, IncompleteOrder if its lines do
+    not add up. For `seen` see `order_returns.take_back`. All again while stock or payments change in between. With
+    `given_up`, only one that nothing was paid of, nor will be: another is returned as it is.
     """
-    event = Event(CANCELLED, now, by, clean_note(reason))
 
     def attempt() -> Order:
-        order = _counted(username, order_id)
-        lines: list[Line] = []
-        if order.status == PLACED:
-            order, lines = with_lines(order)
+        order = counted(username, order_id)
         if order.status == CANCELLED:
             return order
-        paid = payments.of_order(username, order.payments)
-        if given_up and not (order.status == PLACED and _is_given_up(paid)):
+        if given_up and order.status != PLACED:
             return order
-        reason = event.note or "The order was cancelled."
-        cancelled, cancelling = payments.cancel_writes(paid, by=by, reason=reason, now=now)
-        after = _after(order, event)
-        after = replace(after, card=replace(after.card, money=OrderMoney.of(cancelled)))
-        writes: list[Write] = [
-            _order_write(order, after),
-            *moved_lines(order, lines, RETURNED, now),
-            *cancelling,
-            *notice_writes(after, event),
-        ]
-        deals = with_offers(line.deal for line in lines)
-        writes += _stock_back(lines, deals, len(merge(writes)), now)
-        try:
-            table.transact(writes)
-        except Conflict as changed:
-            raise VersionConflict() from changed
-        return after
+        if pieces is None:
+            _expect_before(order, CANCELLED)
+        order, lines = with_lines(order)
+        event = proposed(order, lines, CANCELLED, pieces, seen=seen, by=by, note=reason, now=now)
+        paid = payments.of_order(username, order.payments)
+        if event is None or (given_up and not _is_given_up(paid)):
+            return order
+        return take_off(order, lines, event, paid=paid)
 
     return table.retrying(attempt)
+
+
+def _expect_before(order: Order, status: str) -> None:
+    """Raise Conflict where an order cannot come to a status any more."""
+    if order.status != BEFORE[status]:
+        words = {"state": WORDS[order.status], "wanted": WORDS[status]}
+        raise Conflict(_("This order is %(state)s: it cannot be %(wanted)s.") % words)
 
 
 def _is_given_up(found: Sequence[Payment]) -> bool:
@@ -388,58 +432,3 @@ def expire(job: Job, now: datetime) -> None:
     """Carry out a job of this kind: cancel an order that nothing was paid of since, nor will be by itself."""
     payload = payload_from_item(ExpiryPayload, job.payload)
     cancel(payload.username, payload.order, by=SITE, reason=NEVER_PAID, now=now, given_up=True)
-
-
-def late_returns(order: Order, *, now: datetime) -> list[Write]:
-    """Return the writes that return the lines that are PURCHASED of a cancelled order, and their stock.
-
-    Cancelling left some where very many lines were of one moment, before all of them were read. 1 query + 1 batch get.
-    """
-    lines = lines_at(order, PURCHASED, order.placed_at)
-    writes = moved_lines(order, lines, RETURNED, order.closed_at)
-    return writes + _stock_back(lines, with_offers(line.deal for line in lines), len(writes), now)
-
-
-def _after(order: Order, event: Event, *, tracking: str = "") -> Order:
-    """Return an order after an event; Conflict if that cannot happen any more."""
-    if order.status != BEFORE[event.status]:
-        raise Conflict(_refusal(order, event))
-    return replace(
-        order,
-        card=replace(order.card, status=event.status),
-        version=order.version + 1,
-        timeline=(*order.timeline, event),
-        tracking=tracking or order.tracking,
-    )
-
-
-def _refusal(order: Order, event: Event) -> str:
-    words = {"state": WORDS[order.status], "wanted": WORDS[event.status]}
-    return _("This order is %(state)s: it cannot be %(wanted)s.") % words
-
-
-def _order_write(order: Order, after: Order) -> Write:
-    item, old = order_item(after), order_item(order)
-    return Update(
-        key=keys.order(order.username, order.id),
-        set={name: value for name, value in item.items() if value is not None and old.get(name) != value},
-        remove=[name for name in old if name not in item],
-        when=(equals("version", order.version),),
-        otherwise=VersionConflict(),
-    )
-
-
-def _stock_back(lines: Sequence[Line], deals: dict[str, Deal], actions: int, now: datetime) -> list[Write]:
-    """Return the writes that put stock back where it is counted, with the marks of what is not sold out any more."""
-    writes: list[Write] = []
-    on_sale: list[Deal] = []
-    for line in lines:
-        deal = deals.get(line.deal)
-        if deal is None or deal.stock is None or not line.counted:
-            continue
-        when = at_least("stock", 1)
-        if deal.stock == 0:
-            when = equals("stock", 0)
-            on_sale.append(deal)
-        writes.append(Update(key=keys.offer(line.deal), add={"stock": line.quantity}, when=(when,)))
-    return writes + mark_sold_out_within(on_sale, actions + len(writes), sold_out=False, now=now)

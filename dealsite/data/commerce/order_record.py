@@ -1,9 +1,8 @@
-"""An order as it is stored, what tells of it, and what a profile keeps for the next one: address and card.
+"""An order as it is stored, what tells of it, and what a profile keeps for the next one: its card.
 
-PLACED -> SHIPPED -> DELIVERED        PLACED -> CANCELLED
-
-What was bought are the lines that left the cart. Of a card there is what the gateway calls it and what people call it;
-its number is never stored.
+What was bought are the lines that left the cart; what became of each is added up from the order's timeline
+(`order_lines`), and the order's own status from that. Of a card there is what the gateway calls it and what people call
+it; its number is never stored.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, partial
@@ -22,13 +21,13 @@ from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
+from dealsite.data.commerce.addresses import Address, tracking_link
 from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
 from dealsite.data.commerce.payment_lists import of_account
 from dealsite.data.commerce.payment_record import Payment, sums
 from dealsite.data.commerce.payments import change_method
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
-    ADDRESS_CHARACTERS,
     CANCELLED,
     DELIVERED,
     FAILED,
@@ -36,10 +35,11 @@ from dealsite.data.entities.commerce import (
     ORDER,
     ORDER_CARD,
     PLACED,
+    REDUCED,
+    RETURNED,
     SCHEDULED,
     SHIPPED,
     TRACKING_PATTERN,
-    TYPED_ADDRESS,
 )
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.people import ORDER_NEWS
@@ -63,65 +63,58 @@ HEADLINES = {
     SHIPPED: "Your order is on its way",
     DELIVERED: "Your order was delivered",
     CANCELLED: "Your order was cancelled",
+    RETURNED: "What you sent back has arrived",
+    REDUCED: "Your order costs less now",
 }
-DONE = {PLACED: "placed", SHIPPED: "shipped", DELIVERED: "delivered", CANCELLED: "cancelled"}
+PART_HEADLINES = {
+    SHIPPED: "A part of your order is on its way",
+    DELIVERED: "A part of your order was delivered",
+    CANCELLED: "A part of your order was cancelled",
+}
+DONE = {
+    PLACED: "placed",
+    SHIPPED: "shipped",
+    DELIVERED: "delivered",
+    CANCELLED: "cancelled",
+    RETURNED: "returned",
+    REDUCED: "reduced",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where an order goes; `extra` (flat, company) and `postcode` may be empty."""
+class EventLine:
+    """What happened to a line: to how many of its pieces, and what is taken off what is to be paid for it."""
 
-    name: str = ""
-    street: str = ""
-    extra: str = ""
-    postcode: str = ""
-    city: str = ""
-    country: str = ""
-
-    @property
-    def lines(self) -> list[str]:
-        """What stands on a parcel."""
-        place = " ".join(part for part in (self.postcode, self.city) if part)
-        return [line for line in (self.name, self.extra, self.street, place, self.country) if line]
-
-    def as_item(self) -> Item:
-        return _store_address(self)
-
-    @classmethod
-    def from_item(cls, item: Item | None) -> Address:
-        return _read_address(item or {})
-
-
-_read_address, _store_address = reader(TYPED_ADDRESS, Address), writer(TYPED_ADDRESS, Address)
-ADDRESS_FIELDS = tuple(field.name for field in fields(Address))
-MISSING = {
-    "name": gettext_lazy("Enter the name of who receives it."),
-    "street": gettext_lazy("Enter the street and the house number."),
-    "city": gettext_lazy("Enter the town."),
-    "country": gettext_lazy("Enter the country."),
-}
-
-
-def clean_address(address: Address) -> Address:
-    """Return an address with its white space folded and nothing unprintable in it; Invalid says what it lacks."""
-    cleaned = Address(**{name: as_typed(getattr(address, name)) for name in ADDRESS_FIELDS})
-    found = {name: str(text) for name, text in MISSING.items() if not getattr(cleaned, name)}
-    for name in ADDRESS_FIELDS:
-        if len(getattr(cleaned, name)) > ADDRESS_CHARACTERS:
-            found[name] = _("Shorten this to %(most)s characters.") % {"most": ADDRESS_CHARACTERS}
-    if found:
-        raise Invalid(**found)
-    return cleaned
+    pieces: int = 0
+    amount: Decimal = ZERO
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened to an order: its status from then on, who did it, and a word on it."""
+    """What happened to an order, or to some of its `lines` by their ids (none named: to all that was left of them).
+
+    A parcel is known by the time at which it was shipped: `parcel` is that of the one that was delivered.
+    """
 
     status: str
     at: datetime
     by: str
     note: str = ""
+    lines: Mapping[str, EventLine] = field(default_factory=dict, hash=False)
+    carrier: str = ""
+    tracking: str = ""
+    parcel: datetime | None = None
+
+    @property
+    def link(self) -> str:
+        """Where the carrier says how far the parcel is."""
+        return tracking_link(self.carrier, self.tracking)
+
+    @property
+    def headline(self) -> str:
+        """What a message says of it."""
+        is_part = self.lines or self.parcel
+        return (PART_HEADLINES.get(self.status) if is_part else None) or HEADLINES[self.status]
 
 
 UNKNOWN, NOTHING, UNPAID, PART_PAID = "unknown", "nothing", "unpaid", "part_paid"
@@ -147,7 +140,8 @@ class OrderMoney:
 class OrderCard:
     """What a list shows of an order; `pieces` of how many `lines`, paid in `plan` instalments.
 
-    `money` is None where an earlier release placed it.
+    `unshipped` pieces are still to be shipped, `taken_back` ones were cancelled or returned. `money` and `unshipped`
+    are None where nothing has become of an order since an earlier release wrote it.
     """
 
     id: str
@@ -160,10 +154,19 @@ class OrderCard:
     lines: int
     plan: int = 1
     money: OrderMoney | None = None
+    unshipped: int | None = None
+    taken_back: int = 0
 
     @classmethod
     def from_item(cls, card: Item) -> OrderCard:
         return _read_card(card)
+
+    @property
+    def to_ship(self) -> int:
+        """How many pieces are still to be shipped."""
+        if self.unshipped is None:
+            return self.pieces if self.status == PLACED else 0
+        return self.unshipped
 
     @property
     def payment_state(self) -> str:
@@ -196,7 +199,6 @@ class Order:
     email: str
     payments: tuple[Mapping[str, str], ...] = ()
     timeline: tuple[Event, ...] = ()
-    tracking: str = ""
 
     @property
     def id(self) -> str:
@@ -218,9 +220,14 @@ class Order:
     def total(self) -> Decimal:
         return self.card.total
 
+    @property
+    def tracking(self) -> str:
+        """The tracking number of its last parcel."""
+        return next((event.tracking for event in reversed(self.timeline) if event.status == SHIPPED), "")
+
     @cached_property
     def closed_at(self) -> datetime:
-        """When it came to its status."""
+        """When the last thing happened to it."""
         return self.timeline[-1].at if self.timeline else self.card.placed_at
 
 
@@ -232,7 +239,19 @@ def order_item(order: Order) -> Item:
 
 
 _read_card = reader(ORDER_CARD, OrderCard)
-order_from_item, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
+_read_order, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
+
+
+def order_from_item(item: Item) -> Order:
+    """Return an order of its item; earlier releases kept the tracking number of its one parcel beside the timeline."""
+    order = _read_order(item)
+    if item.get("tracking") and not order.tracking:
+        sent = [
+            replace(event, tracking=item["tracking"]) if event.status == SHIPPED else event
+            for event in order.timeline
+        ]
+        return replace(order, timeline=tuple(sent))
+    return order
 
 
 def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:
@@ -270,7 +289,7 @@ def notice_writes(order: Order, event: Event, log_note: str = "") -> list[Write]
         username,
         new_ulid(now),
         kind=MESSAGE_KIND,
-        headline=HEADLINES[event.status],
+        headline=event.headline,
         deal="",
         text=note,
         order=order.id,
@@ -331,13 +350,6 @@ def buyer_from_item(item: Item) -> Buyer:
     card = item.get("card")
     kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
     return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1))
-
-
-@access_pattern("save what was typed at checkout", "1 update")
-def keep_typed(username: str, address: Address, plan: int) -> None:
-    """Keep what was typed of an address, whole or not, and the number of instalments; NotFound."""
-    typed = {name: as_typed(getattr(address, name))[:ADDRESS_CHARACTERS] for name in ADDRESS_FIELDS}
-    table.write(_profile_write(username, set={"address": Address(**typed).as_item(), "plan": plan}))
 
 
 @access_pattern("save a user's card", "1 transaction")

@@ -14,23 +14,15 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.commerce.carts import Line, line_from_item, user_cart
-from dealsite.data.commerce.order_record import (
-    HEADLINES,
-    Buyer,
-    Event,
-    Order,
-    OrderCard,
-    buyer_from_item,
-    order_from_item,
-)
-from dealsite.data.commerce.payment_record import Payment, Step
+from dealsite.data.commerce.order_record import Buyer, Order, OrderCard, buyer_from_item, order_from_item
+from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
     ACTIVE,
@@ -70,6 +62,7 @@ INCOMPLETE = gettext_lazy(
 
 
 OrdersPage = Page[OrderCard]
+PageRow = TypeVar("PageRow")
 
 
 @access_pattern("one order of a user", "1 get")
@@ -130,9 +123,7 @@ def waiting(
     """
     if status not in keys.WAITING:
         raise Invalid(status=gettext_lazy("There is no such status."))
-    after, before = after or None, before or None
-    if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
-        raise BadCursor()
+    after, before = _positions(after, before)
     rows = paging.merged(
         [keys.WAITING[status].partition(number) for number in range(keys.ORDER_SHARDS)],
         index=keys.GSI3,
@@ -141,16 +132,9 @@ def waiting(
         newest_first=bool(before),
         limit=size + 1,
     )
-    shown = [OrderCard.from_item(row["card"]) for row in rows[:size]]
-    if not shown:
-        return Page([])
-    if before:
-        shown.reverse()  # rows before a cursor come backwards
-    first, last = (keys.orders_to_ship.position(card.placed_at, card.id) for card in (shown[0], shown[-1]))
-    more = len(rows) > size
-    if before:
-        return Page(shown, last, first if more else None)
-    return Page(shown, last if more else None, first if after else None)
+    cards = [OrderCard.from_item(row["card"]) for row in rows]
+    places = [keys.orders_to_ship.position(card.placed_at, card.id) for card in cards]
+    return _page_of(cards, places, size, after=after, before=before)
 
 
 @access_pattern("how many orders wait to be shipped", "4 queries")
@@ -173,6 +157,27 @@ def placed_between(first: datetime, until: datetime) -> Iterator[list[OrderCard]
         yield [card for card in cards if first <= card.placed_at < until]
         if (start := page.start) is None:
             return
+
+
+def _positions(after: str | None, before: str | None) -> tuple[str | None, str | None]:
+    """Return the cursors of a page; BadCursor for both, and for what is no position: a time and an id."""
+    if (after and before) or any(cursor and not _is_position(cursor) for cursor in (after, before)):
+        raise BadCursor()
+    return after or None, before or None
+
+
+def _page_of(
+    rows: list[PageRow], places: list[str], size: int, *, after: str | None, before: str | None
+) -> Page[PageRow]:
+    """Return a page of rows with their positions, backwards for `before`: one more is there if there are more."""
+    shown, more = list(zip(rows, places, strict=True))[:size], len(rows) > size
+    if not shown:
+        return Page([])
+    if before:
+        shown.reverse()
+    (_, first), (_, last) = shown[0], shown[-1]
+    leads = (last, first if more else None) if before else (last if more else None, first if after else None)
+    return Page([row for row, _ in shown], *leads)
 
 
 def _is_position(cursor: str) -> bool:
@@ -273,15 +278,19 @@ def _problem(card: OrderCard, lines: Sequence[Line]) -> IncompleteOrder | None:
 
 @access_pattern("the lines of an order, right at once", "1 query")
 def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None]:
-    """Return an order with those of its lines that are there, by their ids, and what is wrong: for pages that say so.
+    """Return an order with those of its lines that are there, as bought, and what is wrong: for pages that say so.
 
-    If it was cancelled since it was read, as it is now. 1 query for each 1,000 lines of the user's of that moment;
-    1 get more where they do not add up, and as much again where the order has changed.
+    If some were cancelled or returned since it was read, as it is now. 1 query for each 1,000 lines of the user's of
+    that moment, 1 beside it where a part was cancelled or returned; 1 get more where they do not add up, and as much
+    again where the order has changed.
     """
     while True:
-        cancelled = order.status == CANCELLED
-        place = (RETURNED, order.closed_at) if cancelled else (PURCHASED, order.placed_at)
-        lines = lines_at(order, *place)
+        back = [event.at for event in order.timeline if event.status in (CANCELLED, RETURNED)]
+        places = (
+            [] if order.status in (CANCELLED, RETURNED) else [(PURCHASED, order.placed_at, order.placed_at)]
+        )
+        places += [(RETURNED, back[0], back[-1])] if back else []
+        lines = as_bought(chain(*together(*(partial(lines_at, order, *place) for place in places))))
         problem = _problem(order.card, lines)
         if problem is None:
             return order, lines, None
@@ -304,9 +313,19 @@ def lines_of(order: Order) -> list[Line]:
     return with_lines(order)[1]
 
 
-def lines_at(order: Order, status: str, at: datetime) -> list[Line]:
-    """Return those lines of an order that came to a status at a moment."""
+def as_bought(parts: Iterable[Line]) -> list[Line]:
+    """Return lines with all their pieces, by their ids: what is cancelled or returned of one stands for itself."""
+    whole: dict[str, Line] = {}
+    for part in parts:
+        one = whole.get(part.id)
+        whole[part.id] = replace(one, quantity=one.quantity + part.quantity) if one else part
+    return [whole[line_id] for line_id in sorted(whole)]
+
+
+def lines_at(order: Order, status: str, at: datetime, until: datetime | None = None) -> list[Line]:
+    """Return those lines of an order, or parts of them, that came to a status at a moment, or up to another."""
     low, high = keys.cart_line.between(status, at)
+    high = keys.cart_line.between(status, until)[1] if until else high
     partition = user_cart(order.username).partition
     rows = table.query_all(partition, low=low, high=high, limit=AT_ONCE, consistent=True)
     return [line_from_item(row) for row in rows if row.get("order") == order.id]
@@ -325,18 +344,20 @@ def lines_of_many(cards: Sequence[OrderCard]) -> dict[str, list[Line]]:
         PURCHASED: keys.cart_line.between(PURCHASED, newest)[1],
         RETURNED: keys.cart_line.between(RETURNED)[1],
     }
+    is_gone = {card.id: card.status in (CANCELLED, RETURNED) for card in cards}
     partition = user_cart(cards[0].username).partition
 
     def rows_of(status: str) -> list[Item]:
         low = keys.cart_line.between(status, oldest)[0]
         return table.query(partition, low=low, high=tops[status], limit=AT_ONCE, consistent=True)
 
-    places = sorted({RETURNED if card.status == CANCELLED else PURCHASED for card in cards})
+    places = sorted({RETURNED for card in cards if card.taken_back or is_gone[card.id]})
+    places += sorted({PURCHASED for card in cards if not is_gone[card.id]})
     found: dict[str, list[Line]] = {card.id: [] for card in cards}
     for row in chain(*together(*(partial(rows_of, status) for status in places))):
         if row.get("order") in found:
             found[row["order"]].append(line_from_item(row))
-    return found
+    return {order_id: as_bought(lines) for order_id, lines in found.items()}
 
 
 @access_pattern("an order with its lines by its id", "1 query")
@@ -351,13 +372,12 @@ def get_with_lines(order_id: str) -> tuple[OrderCard, list[Line]]:
     cards = [OrderCard.from_item(row["card"]) for row in rows if row["type"] == "Order"]
     if not cards:
         raise NotFound(NO_ORDER)
-    lines = [line_from_item(row) for row in rows if row["type"] == "CartLine"]
+    lines = as_bought(line_from_item(row) for row in rows if row["type"] == "CartLine")
     if problem := _problem(cards[0], lines):
         raise problem
     return cards[0], lines
 
 
-TOLD = frozenset({PROCESSED, FAILED, REFUNDED})  # of payments
 MOST_TIMES = 10  # that one mail is sent, the first included
 
 
@@ -373,45 +393,64 @@ class OrderMail:
     jobs: tuple[tuple[datetime, Job], ...]
     time: int = 0
     number: int = 0
+    headline: str = ""
 
 
 @access_pattern("the mails about an order", "1 batch get")
 def mails_of_order(order: Order, payments: Iterable[Payment]) -> list[OrderMail]:
     """Return the mails about an order and its payments, newest first. 1 batch get for each 100 that there may be."""
-    told: list[tuple[str, Event | Step, int]] = [(order.id, event, 0) for event in order.timeline]
-    steps = (
-        (one, step) for one in payments for step in one.timeline if step.by == SITE and step.status in TOLD
-    )
-    told += [(one.id, step, one.number) for one, step in steps]
-    ids = {
-        (about, event): [
-            mail_id(order.username, about, event.status, event.at, time)
-            for time in range(1 if number else MOST_TIMES)
-        ]
-        for about, event, number in told
-    }
-    found, mails = jobs.get_many(one for some in ids.values() for one in some), []
-    for about, event, number in told:
-        there = [time for time, one in enumerate(ids[about, event]) if one in found]
-        tried = [found[ids[about, event][time]] for time in there]
-        sent = tuple((time_of(one.taken_by or one.id), one) for one in tried)
+    headlines = {(event.status, event.at): event.headline for event in order.timeline}
+    told = [(order.id, event.status, event.at, range(MOST_TIMES), 0) for event in order.timeline]
+    for one in payments:
+        steps = [step for step in one.timeline if step.by == SITE and step.status in (PROCESSED, FAILED)]
+        news = [(step.status, step.at, 0) for step in steps if step.status == FAILED or not step.note]
+        news += [(REFUNDED, refund.done_at, n) for n, refund in enumerate(one.refunds) if refund.done_at]
+        told += [(one.id, status, at, range(n, n + 1), one.number) for status, at, n in news]
+    ids = [
+        {n: mail_id(order.username, about, status, at, n) for n in times}
+        for about, status, at, times, _ in told
+    ]
+    found, mails = jobs.get_many(one for some in ids for one in some.values()), []
+    for (_, status, at, _, number), some in zip(told, ids, strict=True):
+        there = {n: found[one] for n, one in some.items() if one in found}
+        sent = tuple((time_of(one.taken_by or one.id), one) for one in there.values())
         time = 0 if number else max([1, *there]) + 1
-        mails.append(OrderMail(event.status, event.at, sent, time if time < MOST_TIMES else 0, number))
+        headline = "" if number else headlines[status, at]
+        mails.append(OrderMail(status, at, sent, time if time < MOST_TIMES else 0, number, headline))
     return sorted(mails, key=lambda mail: mail.at, reverse=True)
 
 
 @access_pattern("send a mail about an order again", "1 transaction")
-def send_mail_again(order: Order, status: str, *, time: int, to: str, by: str, now: datetime) -> None:
-    """Send the mail about a status of an order to its shopper's address of today, and note who asked for it.
+def send_mail_again(
+    order: Order, status: str, at: datetime, *, time: int, to: str, by: str, now: datetime
+) -> None:
+    """Send the mail about what happened to an order `at` a time to its shopper's address of today; note who asked.
 
-    AlreadyExists if it was sent for that `time`; Invalid for a status that it never had, or a time that cannot be.
+    AlreadyExists if it was sent for that `time`; Invalid where nothing happened then, or for a time that cannot be.
     """
-    at = next((event.at for event in order.timeline if event.status == status), None)
-    if at is None or time not in range(2, MOST_TIMES):
+    event = next((one for one in order.timeline if (one.status, one.at) == (status, at)), None)
+    if event is None or time not in range(2, MOST_TIMES):
         raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
     names = {"order_id": order.id, "username": order.username, "to": to}
-    mail = order_notice(status, **names, at=at, now=now, time=time)
+    mail = order_notice(event.status, **names, at=at, now=now, time=time)
     once = AlreadyExists(gettext_lazy("This mail is sent again already."))
-    what, note = "sent a mail again", HEADLINES[status]
+    what, note = "sent a mail again", event.headline
     entry = audit.entry_write(by=by, kind="order", subject=order.id, what=what, note=note, now=now)
     table.transact([replace(mail, otherwise=once), entry])
+
+
+@access_pattern("what a user has bought, newest first", "1 query")
+def bought(username: str, *, after: str | None = None, before: str | None = None) -> Page[Line]:
+    """Return one page of the lines of all orders of a user that are not returned, newest first; BadCursor."""
+    after, before = _positions(after, before)
+    low, high = keys.cart_line.between(PURCHASED)
+    rows = table.query(
+        user_cart(username).partition,
+        low=f"{PURCHASED}#{before}~" if before else low,
+        high=f"{PURCHASED}#{_just_below(after)}" if after else high,
+        newest_first=not before,
+        limit=PAGE_SIZE + 1,
+        consistent=True,
+    )
+    places = [row["SK"].removeprefix(f"{PURCHASED}#") for row in rows]
+    return _page_of([line_from_item(row) for row in rows], places, PAGE_SIZE, after=after, before=before)

@@ -16,17 +16,18 @@ from operator import attrgetter
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import payment_record
-from dealsite.data.commerce.payment_record import ON_CARD, Payment, Sum, payment_from_item
-from dealsite.data.entities.attributes import CENT
+from dealsite.data.commerce.payment_record import ZERO, Payment, Sum, payment_from_item
 from dealsite.data.entities.commerce import (
     CANCELLED,
     FAILED,
     GIVEN_UP,
+    PAYMENT_CARD,
     PENDING,
     PROCESSED,
     REFUNDED,
     SCHEDULED,
 )
+from dealsite.data.entities.entity import reader
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import BadCursor
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
@@ -64,7 +65,14 @@ class PaymentRow:
     at: datetime | None = None
     transaction_id: str = ""
     reason: str = ""
+    cut: Decimal = ZERO
+    refunded: Decimal = ZERO
     closed: bool = False
+
+    @property
+    def to_charge(self) -> Decimal:
+        """What is charged, or was."""
+        return self.amount - self.cut
 
     @property
     def listed_at(self) -> datetime:
@@ -236,7 +244,7 @@ def owed(account: str) -> Debt:
     for item in table.query_all(keys.payment.partition(account), consistent=True):
         payment = payment_from_item(item)
         if payment.order and payment.status in UNPAID:
-            found[payment_record.state_of(payment)] += Sum(1, payment.amount)
+            found[payment_record.state_of(payment)] += Sum(1, payment.to_charge)
     return Debt(**found)
 
 
@@ -277,25 +285,17 @@ def overdue(*, now: datetime) -> Overdue:
     def span(newest: int, oldest: int) -> Sum:
         return sum((unpaid[today - timedelta(days=n)] for n in range(newest, oldest + 1)), Sum())
 
-    older = sum((Sum(1, _amount(row["card"])) for row in chain(*shards)), Sum())
+    older = sum((Sum(1, row_of(row, "").to_charge) for row in chain(*shards)), Sum())
     full = any(len(rows) == COUNTED for rows in shards)
     return Overdue(span(0, 0), span(1, 7), span(8, 30), older, full)
 
 
 def row_of(item: Item, position: str) -> PaymentRow:
     """Return what a row of an index says of a payment."""
-    card = item["card"]
-    return PaymentRow(
-        **{name: card[name] for name in (*ON_CARD, "transaction_id", "reason") if name in card}
-        | {"amount": _amount(card), "due_at": from_iso(card["due_at"])},
-        position=position,
-        at=from_iso(card["at"]) if "at" in card else None,
-        closed=str(item["PK"]).startswith(keys.HISTORY),
-    )
+    return _read_card(item["card"], position=position, closed=str(item["PK"]).startswith(keys.HISTORY))
 
 
-def _amount(card: Item) -> Decimal:
-    return Decimal(card["amount"]).quantize(CENT)
+_read_card = reader(PAYMENT_CARD, PaymentRow)
 
 
 def _midnight(day: date) -> datetime:

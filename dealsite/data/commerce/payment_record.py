@@ -3,8 +3,9 @@
     SCHEDULED -> PENDING -> PROCESSED -> REFUNDED        SCHEDULED, FAILED -> CANCELLED
                  PENDING -> FAILED -> PENDING            (PENDING -> CANCELLED: declined after its order was cancelled)
 
-What a status means stands in `status`; where a payment is listed among all accounts' stands in its index
-row alone, so that a change of status never deletes and writes anew an item of 8 KB.
+What a status means stands in `status`. Before it is charged it can be lowered, which is its `cut`; what is charged can
+be refunded in parts: it is PROCESSED until all of it is back. Where it is listed among all accounts' stands in its
+index row alone, so that a change of status never deletes and writes anew an item of 8 KB.
 
 The totals are kept, never summed for a page: one item a day and shard, where `open` is what is to be paid and was never
 declined, `failed` what was declined and is not paid yet. What a runner has claimed stays where it was, so that a claim
@@ -39,11 +40,12 @@ from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import payload_from_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import iso, shard
+from dealsite.data.table.ids import from_iso, iso, shard
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Update, Write, missing, present
 
 ON_CARD = ("id", "account", "order", "number", "of", "amount", "due_at", "status")  # what lists show
+ZERO = Decimal("0.00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """That a payment is to be refunded, or was: why, and who said so."""
+    """That so much of a payment is to be refunded, or was (`done_at`): why, and who said so."""
 
+    amount: Decimal
     reason: str
     by: str
     at: datetime
+    done_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Payment:
 
     `next_at` is the time that counts for the status: when it is to be charged (SCHEDULED), tried again (FAILED) or
     taken from a runner that is gone (PENDING); when it was processed, cancelled or refunded. `series_at` is when the
-    charge that is under way, or was last, was first tried; `tries` is the number of declines.
+    charge that is under way, or was last, was first tried; `tries` is the number of declines. `amount` never changes.
     """
 
     id: str
@@ -100,7 +104,8 @@ class Payment:
     transaction_id: str = ""
     processed_at: datetime | None = None
     reason: str = ""
-    refund: Refund | None = None
+    cut: Decimal = ZERO
+    refunds: tuple[Refund, ...] = ()
     data: bytes = b""
     load: LoadMark | None = None
     timeline: tuple[Step, ...] = ()
@@ -111,6 +116,25 @@ class Payment:
     def key(self) -> keys.Key:
         place = keys.past_payment if self.closed else keys.payment
         return place(self.account, self.due_at, self.id)
+
+    @property
+    def to_charge(self) -> Decimal:
+        """What is charged, or was."""
+        return self.amount - self.cut
+
+    @property
+    def refunded(self) -> Decimal:
+        return sum((refund.amount for refund in self.refunds if refund.done_at), ZERO)
+
+    @property
+    def unwanted(self) -> Decimal:
+        """What is still to be refunded, once it is charged."""
+        return sum((refund.amount for refund in self.refunds if not refund.done_at), ZERO)
+
+    @property
+    def kept(self) -> Decimal:
+        """What is left of it once all is refunded that is to be."""
+        return self.to_charge - self.refunded - self.unwanted
 
     @property
     def ref(self) -> dict[str, str]:
@@ -134,13 +158,26 @@ def payment_item(payment: Payment) -> Item:
     """Return a payment as it is stored, with its key and index rows; what is empty is left out."""
     pk, sk = payment.key
     stored = _store(payment)
-    card = {name: stored[name] for name in (*ON_CARD, "transaction_id", "reason") if name in stored}
+    card = {name: stored[name] for name in (*ON_CARD, "transaction_id", "reason", "cut") if name in stored}
+    if payment.refunded:
+        card["refunded"] = payment.refunded
     if payment.timeline:
         card["at"] = stored["timeline"][-1]["at"]
     return {"PK": pk, "SK": sk, **PAYMENT.item(stored | {"card": card})}
 
 
-payment_from_item, _store = reader(PAYMENT.shape, Payment), writer(PAYMENT.shape, Payment)
+_read, _store = reader(PAYMENT.shape, Payment), writer(PAYMENT.shape, Payment)
+
+
+def payment_from_item(item: Item) -> Payment:
+    """Return a payment from how it is stored; earlier releases could only refund a whole one, in `refund`."""
+    payment = _read(item)
+    if "refund" not in item or payment.refunds or payment.status == CANCELLED:
+        return payment
+    done_at = payment.next_at if payment.status == REFUNDED else None
+    old = item["refund"]
+    whole = Refund(payment.amount, old["reason"], old["by"], from_iso(old["at"]), done_at)
+    return replace(payment, refunds=(whole,))
 
 
 PAYMENT_TOTALS = "payment_totals"  # the kind of job
@@ -157,7 +194,7 @@ class Sum:
     """A number of payments and what they come to."""
 
     count: int = 0
-    amount: Decimal = Decimal("0.00")
+    amount: Decimal = ZERO
 
     def __add__(self, other: Sum) -> Sum:
         return Sum(self.count + other.count, self.amount + other.amount)
@@ -185,22 +222,30 @@ def state_of(payment: Payment) -> str:
     return {PROCESSED: "processed", CANCELLED: "cancelled", REFUNDED: "refunded"}[payment.status]
 
 
+def amounts_of(payment: Payment) -> dict[str, Decimal]:
+    """Return how the amount of a payment is spread over the STATES: lowered, refunded, and the rest, which moves on."""
+    found = dict.fromkeys(STATES, ZERO) | {"cancelled": payment.cut, "refunded": payment.refunded}
+    found[state_of(payment)] += payment.to_charge - payment.refunded
+    return found
+
+
 def total_changes(before: Payment | None, after: Payment | None) -> Deltas:
     """Return what it does to the totals that a payment becomes another; None: it was not there."""
     whole: Deltas = {}
     for payment, sign in ((before, -1), (after, 1)):
         if payment is not None:
-            state = state_of(payment)
-            moved = {state: Decimal(sign), f"{state}_amount": sign * payment.amount}
+            moved = {f"{state}_amount": sign * amount for state, amount in amounts_of(payment).items()}
+            moved[state_of(payment)] = Decimal(sign)
             whole = combine([whole, {place_of(payment): moved}])
     return whole
 
 
 def sums(payments: Iterable[Payment]) -> dict[str, Decimal]:
     """Return what payments come to, by state."""
-    found = dict.fromkeys(STATES, Decimal("0.00"))
+    found = dict.fromkeys(STATES, ZERO)
     for payment in payments:
-        found[state_of(payment)] += payment.amount
+        for state, amount in amounts_of(payment).items():
+            found[state] += amount
     return found
 
 

@@ -160,6 +160,8 @@ def change_write(before: Payment, after: Payment) -> Update:
     Of the item, only what differs is written. Conflict where somebody was faster.
     """
     old, new = payment_item(before), payment_item(after)
+    if before.refunds:  # which an earlier release noted as `refund`
+        old |= {"refund": None, "refunds": None, "card": None}
     return Update(
         key=before.key,
         set={name: value for name, value in new.items() if old.get(name) != value},
@@ -190,11 +192,11 @@ def save(before: Payment, after: Payment, *more: Write) -> None:
 
 
 def _order_writes(before: Payment, after: Payment) -> list[Write]:
-    """Return the write that has an order say what becomes of a payment; none where its state stays what it is."""
-    was, now = payment_record.state_of(before), payment_record.state_of(after)
-    if not after.order or was == now:
+    """Return the write that has an order say what becomes of a payment; none where its amounts stay where they are."""
+    was, now = payment_record.amounts_of(before), payment_record.amounts_of(after)
+    moved = {("card", "money", state): now[state] - was[state] for state in was if now[state] != was[state]}
+    if not after.order or not moved:
         return []
-    moved = {("card", "money", was): -before.amount, ("card", "money", now): after.amount}
     there = present(("card", "money"))
     key = keys.order(after.account, after.order)
     return [Update(key=key, add=moved | {"version": 1}, when=(there,), otherwise=Uncounted())]
@@ -222,44 +224,54 @@ def adding_up(username: str, order_id: str) -> Update | None:
 
 
 def cancel_writes(
-    payments: Iterable[Payment], *, by: str, reason: str, now: datetime
+    payments: Iterable[Payment], amount: Decimal | None = None, *, by: str, reason: str, now: datetime
 ) -> tuple[list[Payment], list[Write]]:
-    """Return an order's payments as they are once it is cancelled, and the writes of that: one each, two jobs.
+    """Return an order's payments as they are once so much less is to be paid (None: nothing), and the writes of that.
 
-    What is not paid is cancelled; what is paid is refunded by a job. Of a payment that is being charged just
-    now it is noted that its money is not wanted: if the charge succeeds it is refunded, else it is cancelled.
-    They hold while the payments are as read; Conflict otherwise.
+    First the last instalments that are not paid are lowered, or cancelled; then of what is paid, the last first, it is
+    refunded by a job; then of one that is being charged just now it is noted that its money is not wanted: if the
+    charge succeeds it is refunded, else it is lowered or cancelled. What is still left of `amount` then is ignored.
+    One write each, two jobs. They hold while the payments are as read; Conflict otherwise.
     """
-    reason = reason[:REASON_CHARACTERS]
-    wanted = Refund(reason, by, now)
+    found = {payment.id: payment for payment in payments}
+    left = sum((payment.amount for payment in found.values()), Decimal(0)) if amount is None else amount
     writes: list[Write] = []
-    changed, given_back = list[Payment](), list[Payment]()
-    deltas: list[payment_record.Deltas] = []
-    for payment in payments:
-        after = payment
-        if payment.status in (SCHEDULED, FAILED):
-            after = cancelled(payment, by=by, reason=reason, now=now)
+    given_back, deltas = list[Payment](), list[payment_record.Deltas]()
+    last_first = sorted(found.values(), key=lambda payment: payment.number, reverse=True)
+    for statuses in ((SCHEDULED, FAILED), (PROCESSED,), (PENDING,)):
+        for payment in last_first:
+            taken = min(left, payment.kept)
+            if taken <= 0 or payment.status not in statuses:
+                continue
+            left -= taken
+            after = found[payment.id] = less(payment, taken, by=by, reason=reason, now=now)
+            writes.append(change_write(payment, after))
             deltas.append(payment_record.total_changes(payment, after))
-        elif payment.status in (PENDING, PROCESSED) and payment.refund is None:
-            step = Step(payment.status, now, by, f"Refund asked for: {reason}")
-            after = payment.after(step, refund=wanted)
             if payment.status == PROCESSED:
                 given_back.append(payment)
-        if after != payment:
-            writes.append(change_write(payment, after))
-        changed.append(after)
     if given_back:
         writes.append(refund_job(given_back, now=now, job_id=new_ulid(now)))
-    if deltas:
-        moved = payment_record.combine(deltas)
+    if moved := payment_record.combine(deltas):
         writes.append(payment_record.totals_job(moved, now=now, job_id=new_ulid(now)))
-    return changed, writes
+    return list(found.values()), writes
+
+
+def less(payment: Payment, amount: Decimal, *, by: str, reason: str, now: datetime) -> Payment:
+    """Return a payment as it is once so much of it is not wanted: lowered, cancelled, or to be refunded."""
+    reason = reason[:REASON_CHARACTERS]
+    if payment.status in (PENDING, PROCESSED):
+        step = Step(payment.status, now, by, f"Refund of {amount:.2f} asked for: {reason}")
+        return payment.after(step, refunds=(*payment.refunds, Refund(amount, reason, by, now)))
+    if amount == payment.to_charge:
+        return cancelled(payment, by=by, reason=reason, now=now)
+    step = Step(payment.status, now, by, f"Lowered by {amount:.2f}: {reason}")
+    return payment.after(step, cut=payment.cut + amount)
 
 
 def cancelled(payment: Payment, *, by: str, reason: str, now: datetime) -> Payment:
     """Return a payment as it is once it is cancelled."""
     step = Step(CANCELLED, now, by, reason)
-    return payment.after(step, next_at=now, final=False, claimed_by="", reason=reason)
+    return payment.after(step, next_at=now, final=False, claimed_by="", reason=reason, refunds=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +298,7 @@ def refund_job(payments: Iterable[Payment], *, now: datetime, job_id: str) -> Pu
 
 @dataclass(frozen=True, slots=True)
 class PaymentNoticePayload:
-    """What became of a payment; `next_at` is when a declined one is tried again.
+    """What became of a payment, and of how much of it; `next_at` is when a declined one is tried again.
 
     `ends_at` is when its order is cancelled, where it is tried no more and nothing was paid.
     """
@@ -302,22 +314,23 @@ class PaymentNoticePayload:
     ends_at: datetime | None = None
 
 
-def notice_writes(payment: Payment, *, now: datetime, ends_at: datetime | None = None) -> list[Write]:
-    """Return the write that has an order's owner told of its payment; none for a payment that was loaded."""
+def notice_writes(
+    payment: Payment, *, now: datetime, ends_at: datetime | None = None, refund: int | None = None
+) -> list[Write]:
+    """Return the write that has an order's owner told of its payment, or of its n-th refund; none for a loaded one."""
     if not payment.order:
         return []
-    told = ("account", "order", "number", "of", "amount", "status", "reason")
+    told = ("account", "order", "number", "of", "reason")
     tried_again = payment.status == FAILED and not payment.final
     payload = PaymentNoticePayload(
         **{name: getattr(payment, name) for name in told},
+        amount=payment.to_charge if refund is None else payment.refunds[refund].amount,
+        status=payment.status if refund is None else REFUNDED,
         next_at=payment.next_at if tried_again else None,
         ends_at=ends_at,
     )
-    return [
-        jobs.job_write(
-            PAYMENT_NOTICE, payload, job_id=mail_id(payment.account, payment.id, payment.status, now), due=now
-        )
-    ]
+    job_id = mail_id(payment.account, payment.id, payload.status, now, refund or 0)
+    return [jobs.job_write(PAYMENT_NOTICE, payload, job_id=job_id, due=now)]
 
 
 def get(account: str, due_at: datetime, payment_id: str) -> Payment:
@@ -415,15 +428,13 @@ def cancel(
 def refund(
     account: str, due_at: datetime, payment_id: str, *, reason: str, by: str, now: datetime
 ) -> Payment:
-    """Have a processed payment refunded."""
-    reason = reason[:REASON_CHARACTERS]
+    """Have all that is left of a processed payment refunded."""
 
     def change(payment: Payment) -> Payment | None:
-        if payment.status == REFUNDED or (payment.status == PROCESSED and payment.refund):
+        if payment.status in (PROCESSED, REFUNDED) and not payment.kept:
             return None
         _expect(payment, PROCESSED)
-        step = Step(PROCESSED, now, by, f"Refund asked for: {reason}")
-        return payment.after(step, refund=Refund(reason, by, now))
+        return less(payment, payment.kept, by=by, reason=reason, now=now)
 
     return _act(account, due_at, payment_id, change, what="refund", by=by, now=now, note=reason)
 
@@ -473,7 +484,7 @@ def _act(
                 after={"status": after.status, "next_at": iso(after.next_at)},
             )
         ]
-        if after.refund is not None and payment.refund is None:
+        if after.refunds != payment.refunds:
             writes.append(refund_job([after], now=now, job_id=new_ulid(now)))
         try:
             save(payment, after, *writes)

@@ -36,10 +36,14 @@ MAX_ACTIVE = 25  # what one transaction can buy
 MAX_SAVED = 50
 MAX_SAVED_OF_VISITOR = 10  # a visitor's whole cart must be merged in one transaction
 MAX_QUANTITY = 999
-MAX_TOTAL = MAX_ACTIVE * MAX_QUANTITY * MAX_PRICE
+MAX_PIECES = MAX_ACTIVE * MAX_QUANTITY
+MAX_TOTAL = MAX_PIECES * MAX_PRICE
 
 PLACED, SHIPPED, DELIVERED, CANCELLED = "PLACED", "SHIPPED", "DELIVERED", "CANCELLED"
-ORDER_STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED)
+ORDER_STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED, RETURNED)
+REDUCED = "REDUCED"  # less is to be paid for it, and nothing was sent back
+ORDER_EVENTS = (*ORDER_STATUSES, REDUCED)
+MOST_EVENTS = 100  # of an order
 PLANS = (1, 3, 6, 12)  # numbers of instalments
 ADDRESS_CHARACTERS = 120
 NOTE_CHARACTERS = 500
@@ -153,11 +157,22 @@ def address(*, is_typed: bool = False) -> Shape:
 
 ORDER_ADDRESS, TYPED_ADDRESS = address(), address(is_typed=True)
 
+EVENT_LINE: Shape = {
+    "pieces": Whole(most=MAX_QUANTITY, unit="pieces"),
+    "amount": Money(most=MAX_TOTAL, optional=True, about="taken off what is to be paid"),
+}
+
 ORDER_EVENT: Shape = {
-    "status": Text(one_of=ORDER_STATUSES),
+    "status": Text(one_of=ORDER_EVENTS),
     "at": Time(),
     "by": Username(also=("-",), personal=True, about="-: the site"),
     "note": Text(most=NOTE_CHARACTERS, optional=True),
+    "lines": MapOf(Ulid(), Map(EVENT_LINE), most=MAX_ACTIVE, optional=True, about="missing: all left"),
+    "carrier": Text(most=60, optional=True),
+    "tracking": Text(most=60, pattern=TRACKING_PATTERN, optional=True),
+    "parcel": Time(
+        optional=True, about="when what is delivered was shipped; missing: all that was on its way"
+    ),
 }
 
 SCHEDULED, PENDING, PROCESSED = "SCHEDULED", "PENDING", "PROCESSED"
@@ -173,8 +188,10 @@ ORDER_CARD: Shape = {
     "status": Text(one_of=ORDER_STATUSES, copy_of="status"),
     "placed_at": Time(copy_of="placed_at"),
     "total": Money(most=MAX_TOTAL),
-    "pieces": Whole(least=1, most=MAX_ACTIVE * MAX_QUANTITY, counts="CartLine.quantity"),
+    "pieces": Whole(least=1, most=MAX_PIECES, counts="CartLine.quantity"),
     "lines": Whole(least=1, most=MAX_ACTIVE, counts="CartLine"),
+    "unshipped": Whole(most=MAX_PIECES, unit="pieces", optional=True, about="missing: all, or none"),
+    "taken_back": Whole(most=MAX_PIECES, unit="pieces", optional=True, about="cancelled or returned"),
     "plan": Whole(least=1, most=PLANS[-1], unit="instalments"),
     "money": Map(
         {state: Money(most=MAX_TOTAL, counts="Payment.amount") for state in STATES},
@@ -208,11 +225,11 @@ ORDER = Entity(
         "address": Map(ORDER_ADDRESS),
         "email": Email(least=0, about="empty: nobody is written to"),
         "payments": ListOf(Map({"id": Ulid(refers="Payment"), "due_at": Time()}), most=PLANS[-1]),
-        "timeline": ListOf(Map(ORDER_EVENT), least=1, most=len(ORDER_STATUSES)),
-        "tracking": Text(most=60, pattern=TRACKING_PATTERN, optional=True),
+        "timeline": ListOf(Map(ORDER_EVENT), least=1, most=MOST_EVENTS),
         "card": Map(ORDER_CARD),
     },
     rules=(_is_paid_as_planned,),
+    gone=("tracking",),  # of its one parcel: now with the event
 )
 
 TRANSACTION_GUARD = Entity(
@@ -230,7 +247,7 @@ TRANSACTION_GUARD = Entity(
 
 def _is_charged_or_refunded(item: Item) -> str:
     """Say what is wrong with a charge: what is refunded is less than nothing, and has no outcome."""
-    is_refund = item["id"].endswith("-refund")
+    is_refund = "-refund" in item["id"]
     if not item["amount"] or (item["amount"] < 0) != is_refund:
         return "Its amount has the wrong sign."
     outcomes = bool(item["transaction_id"]) + bool(item["reason"])
@@ -255,6 +272,7 @@ TEST_CHARGE = Entity(
 
 GIVEN_UP = "GIVENUP"  # where the index lists failed payments that are tried no more, by when they were due
 TIMELINE_STEPS = 30  # kept: the first one and the newest
+MAX_REFUNDS = 200  # of a payment: each is a request of somebody
 DATA_BYTES = 8 * 1024
 REASON_CHARACTERS = 500
 METHOD_CHARACTERS = 600
@@ -282,11 +300,21 @@ PAYMENT_CARD: Shape = {
     "number": Whole(least=1, most=PLANS[-1], copy_of="number"),
     "of": Whole(least=1, most=PLANS[-1], copy_of="of"),
     "amount": Money(least=CENT, most=MAX_TOTAL, copy_of="amount"),
+    "cut": Money(least=CENT, most=MAX_TOTAL, copy_of="cut", optional=True),
+    "refunded": Money(least=CENT, most=MAX_TOTAL, optional=True, about="what is back by now"),
     "due_at": Time(copy_of="due_at"),
     "status": Text(one_of=STATUSES, copy_of="status"),
     "transaction_id": Text(most=LONGEST, copy_of="transaction_id", optional=True),
     "reason": Text(most=REASON_CHARACTERS, copy_of="reason", optional=True),
     "at": Time(about="when the last thing happened to it", optional=True),
+}
+
+REFUND: Shape = {
+    "amount": AMOUNT,
+    "reason": Text(most=REASON_CHARACTERS),
+    "by": Username(also=("-",), personal=True, about="-: the site"),
+    "at": Time(),
+    "done_at": Time(optional=True, about="when the money went back"),
 }
 
 
@@ -306,7 +334,7 @@ def _is_of_its_status(item: Item) -> str:
     status, paid = item["status"], ("transaction_id" in item, "processed_at" in item)
     if paid != (status in PAID,) * 2:
         return f"It is {status}, and {'not all' if not all(paid) else 'something'} is there of a transaction."
-    if status == REFUNDED and "refund" not in item:
+    if status == REFUNDED and "refunds" not in item and "refund" not in item:
         return "It is REFUNDED, and nobody asked for it."
     if status == PENDING and "series_at" not in item:
         return "It is PENDING, and nothing says since when."
@@ -341,6 +369,25 @@ def _has_come_to_its_status(item: Item) -> str:
     )
 
 
+def _adds_up(item: Item) -> str:
+    """Say what is wrong with what was taken off a payment, or given back."""
+    cut, card, refunds = item.get("cut", 0), item["card"], item.get("refunds", [])
+    done = sum(one["amount"] for one in refunds if "done_at" in one)
+    to_charge = item["amount"] - cut
+    if to_charge <= 0:
+        return "Nothing is left of it to be charged."
+    if sum(one["amount"] for one in refunds) > to_charge:
+        return "More is to be refunded than was charged."
+    if refunds and item["status"] not in (PENDING, *PAID):
+        return f"It is {item['status']}, and is to be refunded."
+    if "refund" in item:
+        return ""
+    if (done == to_charge) != (item["status"] == REFUNDED):
+        return f"It is {item['status']}, and {done} of {to_charge} is refunded."
+    is_on_card = card.get("cut", 0) == cut and card.get("refunded", 0) == done
+    return "" if is_on_card else "On its card stands another amount that was cut or refunded."
+
+
 PAYMENT = Entity(
     type="Payment",
     about="one instalment of an order, or a payment that was loaded from a file",
@@ -370,10 +417,8 @@ PAYMENT = Entity(
         "transaction_id": Text(most=LONGEST, pattern="[^#]+", optional=True),
         "processed_at": Time(optional=True),
         "reason": REASON,
-        "refund": Map(
-            {"reason": Text(most=REASON_CHARACTERS), "by": Username(personal=True), "at": Time()},
-            optional=True,
-        ),
+        "cut": Money(least=CENT, most=MAX_TOTAL, optional=True, about="taken off before it was charged"),
+        "refunds": ListOf(Map(REFUND), least=1, most=MAX_REFUNDS, optional=True, about="asked for, or done"),
         "data": Bytes(most=DATA_BYTES, secret=True, optional=True, about="whatever the file says of it"),
         "load": Map(
             {
@@ -388,7 +433,8 @@ PAYMENT = Entity(
         "version": Whole(least=1, about="counts its changes"),
         "card": Map(PAYMENT_CARD),
     },
-    rules=(_is_of_its_status, _is_one_payment, _has_come_to_its_status),
+    rules=(_is_of_its_status, _is_one_payment, _has_come_to_its_status, _adds_up),
+    gone=("refund",),  # that all of it was to be refunded
 )
 
 # A charge may be counted before the job that counts what a checkout added: for that time, less is open than nothing.

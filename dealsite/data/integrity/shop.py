@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from dealsite.data import keys
-from dealsite.data.commerce.carts import CartOwner, line_from_item, saved_limit
-from dealsite.data.commerce.order_changes import late_returns
+from dealsite.data.commerce.carts import CartOwner, Line, line_from_item, saved_limit
+from dealsite.data.commerce.order_lines import OrderHistory, history, status_of
 from dealsite.data.commerce.order_record import DONE, MESSAGE_KIND, Order, order_from_item
+from dealsite.data.commerce.order_returns import late_returns
+from dealsite.data.commerce.orders import as_bought
 from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED
 from dealsite.data.entities.people import profile_rows
 from dealsite.data.integrity.problem import (
@@ -143,13 +145,9 @@ def _lost_head(partition: str, lines: dict[keys.Key, Item]) -> Problem:
 
 @dataclass
 class _Lines:
-    """What the lines of an order come to, and where they stand."""
+    """The lines of an order, each in one or more parts, and where they stand."""
 
-    count: int = 0
-    pieces: int = 0
-    total: Decimal = Decimal("0.00")
-    deals: set[str] = field(default_factory=set)
-    places: set[tuple[str, datetime]] = field(default_factory=set)
+    parts: list[Line] = field(default_factory=list)
     stored: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -169,11 +167,7 @@ class Orders:
             case "CartLine" if item["status"] in (PURCHASED, RETURNED):
                 line = line_from_item(item)
                 lines = self.lines[line.username, line.order]
-                lines.count += 1
-                lines.pieces += line.quantity
-                lines.total += line.total
-                lines.deals.add(line.deal)
-                lines.places.add((line.status, line.at))
+                lines.parts.append(line)
                 lines.stored.append(key_of(item))
             case "AuditEntry" if item["card"]["kind"] == "order":
                 self.logged[item["card"]["subject"]][item["card"]["what"]] += 1
@@ -182,7 +176,7 @@ class Orders:
 
     def problems(self) -> Iterator[Problem]:
         for name, order in self.orders.items():
-            if said := [*_disagreements(order, self.lines.pop(name, _Lines())), *self._unlogged(order)]:
+            if said := [*_disagreements(order, self.lines.pop(name, _Lines()).parts), *self._unlogged(order)]:
                 yield Problem(keys.order(*name), " ".join(said), _returns(order, said))
         for name, lines in self.lines.items():
             for key in lines.stored:
@@ -204,25 +198,36 @@ def _returns(order: Order, said: list[str]) -> tuple[Write, ...]:
     return tuple(late_returns(order, now=datetime.now(UTC)))
 
 
-def _disagreements(order: Order, lines: _Lines) -> Iterator[str]:
+def _disagreements(order: Order, parts: list[Line]) -> Iterator[str]:
+    lines = as_bought(parts)
+    now = history(order, lines)
     for what, said, counted in (
-        ("lines", order.card.lines, lines.count),
-        ("pieces", order.card.pieces, lines.pieces),
-        ("total", order.total, lines.total),
+        ("lines", order.card.lines, len(lines)),
+        ("pieces", order.card.pieces, sum(line.quantity for line in lines)),
+        ("total", order.total, sum((line.total for line in lines), Decimal("0.00"))),
         ("instalments", order.card.plan if order.total else 0, len(order.payments)),
+        ("to ship", order.card.to_ship, sum(one.to_ship for one in now.lines)),
     ):
         if said != counted:
             yield f"{what} is {said}, counted {counted}."
-    if len(lines.deals) < lines.count:
+    if len({line.deal for line in lines}) < len(lines):
         yield "A deal stands in it twice."
-    returned = order.timeline[-1].status == CANCELLED if order.timeline else False
-    place = (RETURNED, order.closed_at) if returned else (PURCHASED, order.placed_at)
-    if lines.places - {place}:
-        yield NOT_ALL.format(place[0])
-    if not order.timeline or order.timeline[-1].status != order.status:
+    if {(part.id, part.status, part.at): part.quantity for part in parts} != _parts(order, now):
+        yield NOT_ALL.format(RETURNED if order.status in (CANCELLED, RETURNED) else PURCHASED)
+    if lines and status_of(now.lines) != order.status:
         yield f"It is {order.status}, and its timeline is not."
     if not order.timeline or (order.timeline[0].status, order.timeline[0].at) != (PLACED, order.placed_at):
         yield "Its timeline does not begin with its being placed."
+
+
+def _parts(order: Order, now: OrderHistory) -> dict[tuple[str, str, datetime], int]:
+    """Return where the parts of an order's lines stand, by what happened to it, and how many pieces are there."""
+    found = {(one.line.id, PURCHASED, order.placed_at): one.kept for one in now.lines if one.kept}
+    for event in order.timeline:
+        if event.status in (CANCELLED, RETURNED):
+            moved = now.moved[event.at].items()
+            found |= {(line, RETURNED, event.at): one.pieces for line, one in moved if one.pieces}
+    return found
 
 
 SHARED = ("name", "email", "timezone", "pending_email", "created_at")

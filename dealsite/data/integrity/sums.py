@@ -13,6 +13,7 @@ from dealsite.data.commerce.payment_record import (
     Payment,
     Place,
     added,
+    amounts_of,
     combine,
     deltas_from,
     opposite,
@@ -84,8 +85,8 @@ class Payments:
         if item["card"]["amount"] != item["amount"]:
             self.ambiguous[place_of(payment)].append((item, payment))
         if payment.order:
-            less = -payment.amount
-            self._owe(payment.account, payment.order, {state_of(payment): less, "total": less})
+            owed = amounts_of(payment) | {"total": payment.amount}
+            self._owe(payment.account, payment.order, {name: -amount for name, amount in owed.items()})
         if payment.transaction_id:
             self._pair(payment.transaction_id, "payment", item)
         if payment.load is not None:

@@ -36,12 +36,13 @@ class NoticePayload:
 
 @dataclass(frozen=True, slots=True)
 class OrderNoticePayload:
-    """A mail to a shopper about an order that has come to a status."""
+    """A mail to a shopper about an order that has come to a status; `at`: None where an earlier release wrote it."""
 
     status: str
     order: str
     username: str
     to: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def order_notice(
     status: str, *, order_id: str, username: str, to: str, at: datetime, now: datetime, time: int = 0
 ) -> Put:
     """Return the write that has a shopper told what an order has come to, `at` a moment; see `mail_id` for `time`."""
-    payload = OrderNoticePayload(status, order_id, username, to)
+    payload = OrderNoticePayload(status, order_id, username, to, at)
     return job_write(ORDER_NOTICE, payload, job_id=mail_id(username, order_id, status, at, time), due=now)
 
 

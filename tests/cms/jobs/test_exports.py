@@ -15,7 +15,8 @@ from cms import jobs as views
 from cms.lists import attention as shown, deal_list
 from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans
 from dealsite.data.catalogue.featured import FeaturedEntry
-from dealsite.data.commerce import order_changes, order_record, orders
+from dealsite.data.commerce import order_changes, orders
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
@@ -494,7 +495,7 @@ def test_days_that_are_none_are_refused(office, path, first, last, words):
 
 def test_what_people_type_is_no_formula_and_keeps_every_letter(office):
     typed = {"name": '=HYPERLINK("https://evil.example","x")', "extra": "@x", "city": "京都 “Ž”"}
-    make_order("ada", address=order_record.Address(**(ADDRESS.as_item() | typed)))
+    make_order("ada", address=Address(**(ADDRESS.as_item() | typed)))
     (row,) = written(office, "orders/")
     assert row["Name"] == '\'=HYPERLINK("https://evil.example","x")'
     assert (row["Extra"], row["City"]) == ("'@x", "京都 “Ž”")

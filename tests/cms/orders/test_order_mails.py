@@ -13,7 +13,7 @@ from dealsite.data.commerce import order_changes, orders, payments
 from dealsite.data.editing import audit
 from dealsite.data.people import email_addresses, profiles, users
 from dealsite.data.table.errors import AlreadyExists, Invalid
-from dealsite.data.table.ids import from_iso
+from dealsite.data.table.ids import from_iso, iso
 from dealsite.gateways import choice
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
@@ -40,8 +40,9 @@ def page_of(office, order):
     return text(office.get(f"/cms/orders/ada/{order.id}/"))
 
 
-def press(office, order, status="PLACED", time="2"):
-    return office.post(f"/cms/orders/ada/{order.id}/mail/", {"status": status, "time": time}, follow=True)
+def press(office, order, time="2"):
+    sent = {"status": "PLACED", "at": iso(order.placed_at), "time": time}
+    return office.post(f"/cms/orders/ada/{order.id}/mail/", sent, follow=True)
 
 
 def move_to(username, email):
@@ -126,19 +127,26 @@ def test_why_a_mail_was_not_sent_is_said(office, settings, monkeypatch, kind):
 def test_of_presses_at_once_one_sends_and_what_cannot_be_is_refused(office):
     order = make_order("ada")
     given: Any = {"to": "ada@example.org", "by": "olga", "now": NOW}
-    outcomes = at_once(*[lambda: orders.send_mail_again(order, "PLACED", time=2, **given)] * 5)
+    outcomes = at_once(
+        *[lambda: orders.send_mail_again(order, "PLACED", order.placed_at, time=2, **given)] * 5
+    )
     assert sorted(type(one).__name__ for one in outcomes) == ["AlreadyExists"] * 4 + ["NoneType"]
     assert len(work()) == 3  # of the order, again, and of its payment
-    measured(orders.send_mail_again)(order, "PLACED", time=3, **given)
+    measured(orders.send_mail_again)(order, "PLACED", order.placed_at, time=3, **given)
     found = measured(orders.mails_of_order)(orders.get("ada", order.id), [])
     assert [(one.status, [job.state for _, job in one.jobs], one.time) for one in found] == [
         ("PLACED", ["done", "done", "open"], 4)
     ]
     with pytest.raises(AlreadyExists):
-        orders.send_mail_again(order, "PLACED", time=3, **given)
-    for status, time in (("PLACED", 1), ("PLACED", orders.MOST_TIMES), ("SHIPPED", 2), ("", 2)):
+        orders.send_mail_again(order, "PLACED", order.placed_at, time=3, **given)
+    for status, at, time in (
+        ("PLACED", NOW, 1),
+        ("PLACED", NOW, orders.MOST_TIMES),
+        ("PLACED", NOW - HOUR, 2),
+        ("SHIPPED", NOW, 2),
+    ):
         with pytest.raises(Invalid):
-            orders.send_mail_again(order, status, time=time, **given)
+            orders.send_mail_again(order, status, at, time=time, **given)
     assert press(office, order, time="9" * 50).status_code == 400
 
 
@@ -147,7 +155,7 @@ def test_a_mail_is_sent_again_so_often_and_no_more(office):
     work()
     given: Any = {"to": "ada@example.org", "by": "olga", "now": NOW}
     for time in range(2, orders.MOST_TIMES):
-        orders.send_mail_again(order, "PLACED", time=time, **given)
+        orders.send_mail_again(order, "PLACED", order.placed_at, time=time, **given)
     assert [one.time for one in orders.mails_of_order(order, [])] == [0]
     assert "Send again" not in page_of(office, order)
 

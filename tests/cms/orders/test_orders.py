@@ -72,7 +72,7 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
     address = f"/cms/orders/ada/{order.id}/"
     assert re.search(f'href="{address}" title="{order.id}" data-key="Enter o">{order.id[-6:]}</a>', page)
     assert re.search('href="/cms/orders/of/ada/">Ada Lovelace</a>', page)
-    assert re.findall('<td class="column-number"[^>]*>([^<]+)</td>', page) == ["2", "4"]
+    assert re.findall('<td class="column-number"[^>]*> ?([^<]+?) ?</td>', page) == ["2", "4"]
     badge = '<span class="state-badge" data-state="scheduled">Not paid yet</span>'
     assert re.search(f"<td class=.column-note[^>]*> {badge} <span[^>]*> 3 instalments </span> </td>", page)
     assert re.search("<td [^>]*>€319.60</td>", page)
@@ -280,7 +280,7 @@ def test_an_order_is_shown_with_all_that_belongs_to_it(office):
         "€319.60",
         "12 Analytical Row",
         "ada@example.org",
-        "Instalment 3 of 3",
+        '<span class="w-8 text-muted tabular-nums">3/3</span>',
         "XY 123",
         "by olga",
         "21 Nov 2026, 13:00 UTC",
@@ -291,7 +291,7 @@ def test_an_order_is_shown_with_all_that_belongs_to_it(office):
 
 
 def test_what_can_be_done_to_an_order_goes_with_its_status(office):
-    order = make_order("ada")
+    order = pay(make_order("ada"))
     address = f"/cms/orders/ada/{order.id}/"
     buttons = ("Mark shipped", "Mark delivered", "Cancel")
     assert [words in text(office.get(address)) for words in buttons] == [True, False, True]
@@ -349,7 +349,7 @@ def test_a_position_that_an_order_stands_at_reads_what_comes_after_it(office):
 def test_the_page_adds_up_the_payments(office):
     order = pay(make_order("ada", make_deal(), quantity=3, plan=3))
     page = text(office.get(f"/cms/orders/ada/{order.id}/"))
-    found = re.findall('<dt class="text-sm text-muted">([^<]+)</dt> <dd [^>]*> ?([^< ]+) ?</dd>', page)
+    found = re.findall('<dt class="text-muted">([^<]+)</dt> <dd [^>]*> ?([^< ]+) ?</dd>', page)
     assert found == [
         ("Paid", "€79.90"),
         ("To be paid", "€159.80"),

@@ -17,7 +17,7 @@ from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW
-from tests.payments import close_day, owe, read, run
+from tests.payments import close_day, lower, owe, read, run
 from tests.people import calls as of_page
 from tests.slow_table import SlowTable
 
@@ -307,7 +307,7 @@ def test_a_payment_is_cancelled_with_a_reason(office, failed):
 
 def test_a_payment_is_refunded_with_a_reason(office, paid):
     change(office, "refund", paid, reason="Broken")
-    assert read(paid).refund.reason == "Broken"
+    assert read(paid).refunds[0].reason == "Broken"
     assert "Refund payment" not in text(office.get(address_of(paid)))
     while loop.run_next(now=NOW):
         pass
@@ -373,6 +373,36 @@ def test_a_file_holds_payments_of_all_states_and_closed_days(office, paid, faile
     assert (found["bob"]["State"], found["bob"]["Reason"]) == ("FAILED", failed.reason)
     assert found["bob"]["Due (UTC)"] == "2026-11-21 11:00:00"
     assert found["ada"]["Day closed"] == "yes"
+
+
+def test_what_was_lowered_or_refunded_stands_beside_what_is_charged(office, wait_for_indexes):
+    first, last = owe(3, "90.00", method="test:approve", account="ada", first=NOW - HOUR)[::2]
+    lower(last, "42.00", NOW)
+    wait_for_indexes()
+    run(TestGateway(), NOW)
+    lower(first, "19.50", NOW)
+    page = text(office.get(address_of(first)))
+    assert "Payment of €30.00" in page
+    assert "€1.50 is on its way back" in page
+    assert "€1.50, asked for by kim" in page
+    assert "Refund €28.50" in text(office.get(reverse("cms_refund_payment", args=[first.id]), where(first)))
+    while loop.run_next(now=NOW):
+        pass
+    lower(first, "2.50", NOW)
+    while loop.run_next(now=NOW):
+        pass
+    assert "€4.00 refunded" in text(office.get(address_of(first)))
+    wait_for_indexes()
+    rows = text(office.get(reverse("cms_account_payments"), {"account": "ada"}))
+    assert "€4.00 refunded" in rows
+    found = exported(office, address="/cms/payments/?list=processed&first=2026-11-21&last=2026-11-23")["ada"]
+    assert [found[name] for name in ("Amount", "Lowered by", "Refunded")] == ["30.00", "0.00", "4.00"]
+    order = text(office.get(reverse("cms_order", args=["ada", first.order])))
+    assert "€4.00 refunded" in order
+
+
+def where(payment):
+    return {"account": payment.account, "due": iso(payment.due_at)}
 
 
 # Roles

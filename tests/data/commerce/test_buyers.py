@@ -8,8 +8,16 @@ from datetime import timedelta
 
 import pytest
 
-from dealsite.data.commerce import charging as running, order_record, orders, payment_record, payments
-from dealsite.data.commerce.order_record import Address, Buyer, PaymentCard
+from dealsite.data.commerce import (
+    addresses,
+    charging as running,
+    order_record,
+    orders,
+    payment_record,
+    payments,
+)
+from dealsite.data.commerce.addresses import Address
+from dealsite.data.commerce.order_record import Buyer, PaymentCard
 from dealsite.data.jobs import jobs
 from dealsite.data.people import profiles
 from dealsite.data.table.errors import NotFound
@@ -46,7 +54,7 @@ def test_a_new_user_has_neither_address_nor_card():
 def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
     make_user("ann")
     before = profiles.get("ann")
-    measured(order_record.keep_typed)(
+    measured(addresses.keep_typed)(
         "ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500), 3
     )
     assert order_record.buyer("ann").plan == 3
@@ -84,7 +92,7 @@ def test_a_removed_card_pays_nothing_that_is_open_and_jobs_of_cards_may_run_in_a
 
 def test_who_is_not_there_keeps_nothing():
     with pytest.raises(NotFound):
-        order_record.keep_typed("ann", ADDRESS, 1)
+        addresses.keep_typed("ann", ADDRESS, 1)
     with pytest.raises(NotFound):
         order_record.save_card("ann", CARD, job_id=make_id(NOW), now=NOW)
     with pytest.raises(NotFound):

@@ -275,10 +275,10 @@ def test_cancel_and_claim_at_once_leave_one_winner(wait_for_indexes):
     if claimed is None:
         assert payment.status == CANCELLED
     elif isinstance(cancelled, errors.Conflict):
-        assert (payment.status, payment.refund) == (PENDING, None)
+        assert (payment.status, payment.refunds) == (PENDING, ())
     else:
         assert payment.status == PENDING
-        assert payment.refund is not None
+        assert payment.unwanted == payment.amount
 
 
 def test_a_second_cancellation_changes_nothing(wait_for_indexes):

@@ -19,6 +19,7 @@ from dealsite.data.commerce import (
     payment_record,
     payments,
 )
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.carts import CartChanged
 from dealsite.data.commerce.order_record import buyer
 from dealsite.data.commerce.payment_record import total_changes, total_writes
@@ -138,7 +139,7 @@ def test_whoever_ordered_is_told_and_the_log_knows(wait_for_indexes):
 
 
 def test_the_address_is_kept_for_the_next_time():
-    assert buyer("ann").address == order_record.Address()
+    assert buyer("ann").address == Address()
     buy("ann", make_deal(), address=replace(ADDRESS, street="  2 \n Low   Street ", extra="\u202e"))
     assert buyer("ann").address == replace(ADDRESS, street="2 Low Street")
     profile = profiles.get("ann")
@@ -338,7 +339,7 @@ def test_an_order_of_a_deleted_account_is_refused():
         ({"plan": -1}, ""),
         ({"address": replace(ADDRESS, street=" \u200b ")}, "street"),
         ({"address": replace(ADDRESS, city="x" * 121)}, "city"),
-        ({"address": order_record.Address()}, "name"),
+        ({"address": Address()}, "name"),
     ],
 )
 def test_a_form_that_cannot_be_is_refused(damage, field):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import itertools
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
-from dealsite.data.commerce import charging, payment_lists
+from dealsite.data.commerce import charging, orders, payment_lists
 from dealsite.data.commerce.charging import LEASE
+from dealsite.data.commerce.order_record import OrderMoney
 from dealsite.data.entities.commerce import PENDING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs.jobs import LEASE as JOB_LEASE
 from tests.builders import DAY, HOUR, NOW
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.gateways.ledger import Ledger
-from tests.payments import cancel_order, close_day, owe, read, run, work
+from tests.payments import cancel_order, close_day, lower, owe, read, run, work
 
 pytestmark = pytest.mark.engines("native")
 WHEN = pytest.mark.parametrize("when", ["before", "after"])
@@ -124,6 +126,52 @@ def test_two_runners_of_which_one_ends_at_any_request(when, new_table):
         run(gateway, NOW + timedelta(seconds=1))  # within the lease of the one that ended
         recover(gateway)
         assert_charged_once(made, gateway)
+
+
+def assert_parts_are_back(payment, gateway):
+    now_is = read(payment)
+    assert (now_is.status, now_is.refunded, now_is.unwanted) == ("PROCESSED", Decimal(50), Decimal(0))
+    assert (gateway.held[payment.id], gateway.refunded.total()) == (Decimal(40), 2)
+    assert orders.get("ann", payment.order).card.money == OrderMoney(
+        processed=Decimal("40.00"), refunded=Decimal("50.00")
+    )
+    assert whole() == []
+
+
+def lowered_twice(gateway):
+    (payment,) = owe()
+    run(gateway, NOW)
+    lower(payment, "20.00", NOW)
+    lower(payment, "30.00", NOW)
+    return payment
+
+
+@at_any_request
+@WHEN
+def test_a_refund_in_parts_may_end_at_any_request_to_the_table(when, new_table):
+    for at in itertools.count(1):
+        new_table()
+        gateway = Ledger()
+        payment = lowered_twice(gateway)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work(NOW, gateway)
+        assert whole() == []
+        recover(gateway)
+        assert_parts_are_back(payment, gateway)
+        if not crasher.crashed:
+            break
+        assert at < 60
+
+
+@WHEN
+@pytest.mark.parametrize("at", [2, 3])
+def test_a_refund_in_parts_may_end_at_any_request_to_the_gateway(at, when, fresh_table):
+    gateway = CrashingLedger(at, when)
+    payment = lowered_twice(gateway)
+    with pytest.raises(Crash):
+        work(NOW, gateway)
+    recover(gateway)
+    assert_parts_are_back(payment, gateway)
 
 
 def cancel(made):

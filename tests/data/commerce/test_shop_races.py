@@ -19,7 +19,7 @@ from dealsite.data.people import users
 from dealsite.data.table import errors
 from tests.builders import HOUR, NOW, make_deal, make_id
 from tests.people import make_user
-from tests.races import at_once
+from tests.races import again, at_once, errors_of
 from tests.shop import (
     ANN,
     GUEST,
@@ -49,24 +49,6 @@ pytestmark = [
 def _shoppers(whole_table) -> None:
     make_user("ann")
     make_user("bob")
-
-
-def errors_of(results) -> list[type[Exception]]:
-    return [type(result) for result in results if isinstance(result, Exception)]
-
-
-def again(action):
-    """Do something again while the site is too busy, as a shopper would."""
-
-    def act():
-        for _ in range(20):
-            try:
-                return action()
-            except errors.Busy:
-                continue
-        return action()
-
-    return act
 
 
 def test_a_checkout_form_sent_fifty_times_at_once_makes_one_order():

@@ -28,7 +28,7 @@ LINE_CARD = {
     "username": "ann",
     "order": ORDER,
 }
-STEPS = ("PLACED", "SHIPPED", "DELIVERED")
+LATER, LAST = "2026-11-20T13:00:00.000Z", "2026-11-20T14:00:00.000Z"
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "CartHead": {
@@ -70,8 +70,25 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "address": ADDRESS,
         "email": "ann@example.org",
         "payments": [{"id": PAYMENT, "due_at": AT}],
-        "timeline": [{"status": status, "at": AT, "by": "ann", "note": "A word"} for status in STEPS],
-        "tracking": "JD 0146/00-3.x",
+        "timeline": [
+            {"status": "PLACED", "at": AT, "by": "ann"},
+            {
+                "status": "SHIPPED",
+                "at": LATER,
+                "by": "eve",
+                "note": "A word",
+                "carrier": "DHL",
+                "tracking": "JD 0146/00-3.x",
+                "lines": {ID: {"pieces": 1}},
+            },
+            {"status": "DELIVERED", "at": LAST, "by": "eve", "parcel": LATER},
+            {
+                "status": "CANCELLED",
+                "at": LAST,
+                "by": "ann",
+                "lines": {ID: {"pieces": 1, "amount": Decimal("12.5")}},
+            },
+        ],
         "card": {
             "id": ORDER,
             "username": "ann",
@@ -81,6 +98,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "total": Decimal(25),
             "pieces": 2,
             "lines": 1,
+            "unshipped": 0,
+            "taken_back": 1,
             "plan": 1,
             "money": {
                 "open": Decimal(0),

@@ -42,7 +42,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "transaction_id": "test_1",
         "processed_at": AT,
         "reason": "Not wanted",
-        "refund": {"reason": "Not wanted", "by": "bob", "at": AT},
+        "cut": Decimal("2.5"),
+        "refunds": [
+            {"amount": Decimal(amount), "reason": "Not wanted", "by": "bob", "at": AT, "done_at": AT}
+            for amount in ("7", "3")
+        ],
         "data": b"whatever it is",
         "timeline": [{"status": "REFUNDED", "at": AT, "by": "-", "note": ""}],
         "closed": True,
@@ -54,6 +58,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "number": 1,
             "of": 3,
             "amount": Decimal("12.5"),
+            "cut": Decimal("2.5"),
+            "refunded": Decimal("10"),
             "due_at": AT,
             "status": "REFUNDED",
             "transaction_id": "test_1",
@@ -114,8 +120,9 @@ def unpaid(
 
 
 MARK = {"id": LOAD, "segment": 3, "position": 4711}
+BACK = [{"amount": Decimal("2.5"), "reason": "Broken", "by": "-", "at": AT}]
 OTHERWISE = {  # a payment of other statuses
     "SCHEDULED": unpaid("SCHEDULED", "SCHEDULED", order="", of=1, load=MARK),
-    "PENDING": unpaid("PENDING", "PENDING", "SCHEDULED", claimed_by=RUNNER, series_at=AT),
+    "PENDING": unpaid("PENDING", "PENDING", "SCHEDULED", claimed_by=RUNNER, series_at=AT, refunds=BACK),
     "FAILED": unpaid("FAILED", "GIVENUP", "SCHEDULED", "FAILED", final=True),
 }

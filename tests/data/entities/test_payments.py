@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from dealsite.data.commerce.payment_record import payment_from_item, payment_item
 from tests.builders import NOW, make_id
-from tests.data.entities.examples_payments import EXAMPLES, OTHERWISE
+from tests.data.entities.examples_payments import BACK, EXAMPLES, OTHERWISE
 from tests.data.entities.sound import assert_is_sound, problems_with
 
 SOUND = [*EXAMPLES.values(), *OTHERWISE.values()]
@@ -43,7 +45,12 @@ def test_an_example_is_sound(item):
             "It is CANCELLED, and its timeline is not.",
         ),
         (OTHERWISE["FAILED"], {"card.at": "2026-11-21T12:00:00.000Z"}, "another time than its last step's"),
-        (EXAMPLES["Payment"], {"refund": None}, "It is REFUNDED, and nobody asked for it."),
+        (EXAMPLES["Payment"], {"refunds": None}, "It is REFUNDED, and nobody asked for it."),
+        (EXAMPLES["Payment"], {"amount": 13}, "It is REFUNDED, and 10 of 10.5 is refunded."),
+        (EXAMPLES["Payment"], {"amount": 12}, "More is to be refunded than was charged."),
+        (EXAMPLES["Payment"], {"cut": Decimal("12.5")}, "Nothing is left of it to be charged."),
+        (EXAMPLES["Payment"], {"card.refunded": 9}, "another amount that was cut or refunded"),
+        (OTHERWISE["FAILED"], {"refunds": BACK}, "It is FAILED, and is to be refunded."),
         (OTHERWISE["PENDING"], {"series_at": None}, "It is PENDING, and nothing says since when."),
         (OTHERWISE["PENDING"], {"claimed_by": None}, "It is PENDING, and no runner has claimed it."),
         (EXAMPLES["PaymentTotals"], {"failed": -1}, "failed is '-1'"),

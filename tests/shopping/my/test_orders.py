@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -271,16 +272,24 @@ def test_an_order_says_apart_where_it_is_and_how_it_is_paid(ada: Client):
         (["CANCELLED", "CANCELLED"], "Not charged"),
         (["REFUNDED", "CANCELLED"], "Refunded"),
         (["wanted back", "CANCELLED"], "Being refunded"),
-        (["REFUNDED", "PROCESSED"], "1 of 2 paid"),
+        (["REFUNDED", "PROCESSED"], "Paid: €1.00"),
+        (["lowered", "CANCELLED"], "Paid: €0.60"),
+        (["refunded in part", "SCHEDULED", "CANCELLED"], "1 of 2 paid"),
     ],
 )
 def test_how_far_an_order_is_paid_is_said_in_words(statuses: list[str], said: str | None):
     found = []
     for status in statuses:
-        refund = Refund("Broken", "kim", NOW) if status in ("REFUNDED", "wanted back") else None
-        stored = "PROCESSED" if status == "wanted back" else status
-        found.append(Payment("x", "ada", Decimal("1.00"), NOW, NOW, status=stored, refund=refund))
-    state = state_of(found, plan=2)
+        stored, whole = status if status.isupper() else "PROCESSED", Decimal("1.00")
+        payment = Payment("x", "ada", whole, NOW, NOW, status=stored)
+        if status in ("REFUNDED", "wanted back"):
+            payment = replace(payment, refunds=(Refund(whole, "Broken", "kim", NOW),))
+        elif status == "refunded in part":
+            payment = replace(payment, refunds=(Refund(whole / 4, "Broken", "kim", NOW, NOW),))
+        elif status == "lowered":
+            payment = replace(payment, cut=Decimal("0.40"))
+        found.append(payment)
+    state = state_of(found)
     assert (state and state[0]) == said
 
 
@@ -348,7 +357,7 @@ def test_an_order_that_lost_a_line_says_so_and_nothing_is_done_by_what_is_left(a
     with a_line_lost(order):
         for address in (place, f"/checkout/{order.id}/done/"):
             page = ada.get(address)
-            assert (page.status_code, len(page.context["lines"])) == (200, 1)
+            assert (page.status_code, len(page.context["order_lines"])) == (200, 1)
             assert "Not all that you ordered can be shown here just now." in page.content.decode()
         for what in ("cancel", "again"):
             answer = ada.post(f"{place}{what}/", {"token": new_ulid(NOW)})

@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.data.commerce import order_record, payment_record, payments
+from dealsite.data.commerce import charging, order_record, payment_record, payments
 from dealsite.data.commerce.order_record import PaymentCard
-from dealsite.data.entities.commerce import FAILED, PROCESSED
+from dealsite.data.entities.commerce import CANCELLED, FAILED, PROCESSED
 from dealsite.data.people import messages, users
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways import choice
@@ -21,7 +21,7 @@ from dealsite.worker import loop
 from shopping.my import payments as my_payments
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
-from tests.payments import owe, run
+from tests.payments import lower, owe, run
 from tests.people import calls, make_user, signed_in
 
 GET, QUERY, BATCH, TRANSACTION = "GetItem", "Query", "BatchGetItem", "TransactWriteItems"
@@ -175,6 +175,32 @@ def test_payments_stand_by_order_with_what_failed_first(ada: Client):
     page = answer.content.decode()
     assert "Try again" in page
     assert "Visa ending in 4242 pays." in page
+
+
+def test_what_was_lowered_or_refunded_stands_beside_what_is_charged(ada: Client):
+    give_card()
+    first, second, _ = owe(3, "90.00", account="ada")
+    lower(first, "42.00", NOW)
+    page = text(ada.get("/account/payments/"))
+    assert "€18.00" in page
+    assert "Lowered from €30.00" in page
+    run(Ledger(), NOW)
+    lower(first, "18.00", NOW)
+    lower(first, "2.50", NOW)
+    for address in ("/account/payments/", f"/account/orders/{first.order}/"):
+        assert "€2.50 is on its way back" in text(ada.get(address))
+    payment_of = now_is(first)
+    charging.record_refund(payment_of, 0, now=NOW)
+    for address in ("/account/payments/", f"/account/orders/{first.order}/"):
+        page = text(ada.get(address))
+        assert "€2.50 refunded" in page
+        assert "on its way back" not in page
+    assert "Paid: €27.50" in page
+    assert now_is(second).status == CANCELLED
+
+
+def text(answer: Any) -> str:
+    return " ".join(answer.content.decode().split())
 
 
 def test_a_message_about_a_payment_leads_to_all_of_them(ada: Client):

@@ -1,0 +1,229 @@
+"""What is taken off an order: pieces that are cancelled before they were sent, or come back, and what costs less.
+
+Each in one transaction: the order, its lines, stock and payments. What is not paid yet is not charged, the last
+instalment first; what is paid goes back. 93 actions at 25 lines of counted stock and 12 instalments.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from django.utils.translation import gettext_lazy
+
+from dealsite.data import keys, table
+from dealsite.data.catalogue.deals import Deal, mark_sold_out_within, with_offers
+from dealsite.data.commerce import orders, payments
+from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
+from dealsite.data.commerce.order_lines import (
+    DAMAGED,
+    Chosen,
+    OrderLine,
+    after,
+    all_left,
+    choose,
+    history,
+    next_time,
+)
+from dealsite.data.commerce.order_record import (
+    ZERO,
+    Event,
+    Order,
+    OrderMoney,
+    clean_note,
+    moved_lines,
+    notice_writes,
+    order_item,
+)
+from dealsite.data.commerce.orders import lines_at, with_lines
+from dealsite.data.commerce.payment_record import Payment
+from dealsite.data.entities.commerce import CANCELLED, PURCHASED, REDUCED, RETURNED
+from dealsite.data.table.errors import Conflict, Invalid, VersionConflict
+from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, merge
+
+SINCE_CHANGED = gettext_lazy("This order changed meanwhile: look at it again.")
+
+
+@access_pattern("note what came back of an order", "1 get + 1 query + 2 batch gets + 1 transaction")
+def take_back(
+    username: str,
+    order_id: str,
+    *,
+    pieces: Mapping[str, int],
+    amounts: Mapping[str, Decimal] | None = None,
+    restock: bool = True,
+    seen: int | None = None,
+    by: str,
+    reason: str = "",
+    now: datetime,
+) -> Order:
+    """Note that pieces of lines came back: their price, or the amount that is named for a line, is not to be paid.
+
+    With `restock` they can be bought again. `seen` is how many events the form knew: what is sent twice is done once.
+    NotFound, Invalid; Conflict for more than was sent, and where something else happened since.
+    """
+
+    def attempt() -> Order:
+        order, lines = with_lines(counted(username, order_id))
+        event = proposed(order, lines, RETURNED, pieces, amounts, seen=seen, by=by, note=reason, now=now)
+        return take_off(order, lines, event, restock=restock) if event else order
+
+    return table.retrying(attempt)
+
+
+@access_pattern("have an order cost less", "1 get + 1 query + 1 batch get + 1 transaction")
+def reduce(
+    username: str,
+    order_id: str,
+    *,
+    amounts: Mapping[str, Decimal],
+    seen: int | None = None,
+    by: str,
+    reason: str = "",
+    now: datetime,
+) -> Order:
+    """Take amounts off what is to be paid for lines, which stay with the shopper; see `take_back`."""
+
+    def attempt() -> Order:
+        order, lines = with_lines(counted(username, order_id))
+        event = proposed(order, lines, REDUCED, {}, amounts, seen=seen, by=by, note=reason, now=now)
+        return take_off(order, lines, event, restock=False) if event else order
+
+    return table.retrying(attempt)
+
+
+def counted(username: str, order_id: str) -> Order:
+    """Return an order that says what its payments come to; VersionConflict where they were just added up. 1 get."""
+    order = orders.get(username, order_id)
+    if order.card.money is None:
+        payments.add_up(username, order_id)
+        raise VersionConflict()
+    return order
+
+
+def proposed(
+    order: Order,
+    lines: Sequence[Line],
+    status: str,
+    pieces: Mapping[str, int] | None,
+    amounts: Mapping[str, Decimal] | None = None,
+    *,
+    seen: int | None,
+    by: str,
+    note: str,
+    now: datetime,
+    carrier: str = "",
+    tracking: str = "",
+) -> Event | None:
+    """Return what is to happen to pieces of an order; None if it has, by a form that was sent twice. See `choose`."""
+    known = len(order.timeline) if seen is None else seen
+    if not 0 < known <= len(order.timeline):
+        raise Invalid(DAMAGED)
+    then = history(replace(order, timeline=order.timeline[:known]), lines).lines
+    chosen = choose(then, status, pieces, amounts)
+    is_whole = chosen == all_left(then, status) and all(
+        one.left_for(status) == one.line.quantity for one in then
+    )
+    event = Event(
+        status, next_time(order, now), by, clean_note(note), {} if is_whole else chosen, carrier, tracking
+    )
+    if known == len(order.timeline):
+        return event
+    if replace(order.timeline[known], at=event.at) == event:
+        return None
+    raise Conflict(SINCE_CHANGED)
+
+
+def take_off(
+    order: Order,
+    lines: Sequence[Line],
+    event: Event,
+    *,
+    restock: bool = True,
+    paid: Sequence[Payment] | None = None,
+) -> Order:
+    """Store what an event takes off an order as it was read; VersionConflict where anything of it has changed since."""
+    before, changed = history(order, lines), after(order, event, lines)
+    taken = history(changed, lines).moved[event.at]
+    paid = payments.of_order(order.username, order.payments) if paid is None else paid
+    amount = sum((one.amount for one in taken.values()), ZERO)
+    reason = event.note or ("The order was cancelled." if event.status == CANCELLED else event.headline)
+    paid_then, paying = payments.cancel_writes(paid, amount, by=event.by, reason=reason, now=event.at)
+    changed = replace(changed, card=replace(changed.card, money=OrderMoney.of(paid_then)))
+    writes: list[Write] = [
+        order_write(order, changed),
+        *_line_writes(order, before.lines, taken, event.at),
+        *paying,
+        *notice_writes(changed, event),
+    ]
+    if restock:
+        back = [(one.line, taken[one.line.id].pieces) for one in before.lines if one.line.id in taken]
+        deals = with_offers(line.deal for line, _pieces in back)
+        writes += _stock_back(back, deals, len(merge(writes)), event.at)
+    try:
+        table.transact(writes)
+    except Conflict as conflict:
+        raise VersionConflict() from conflict
+    return changed
+
+
+def _line_writes(order: Order, lines: Sequence[OrderLine], taken: Chosen, at: datetime) -> list[Write]:
+    """Return the writes that make pieces RETURNED: the rest of a line stays where it is."""
+    owner, writes = user_cart(order.username), list[Write]()
+    for one in lines:
+        pieces = taken[one.line.id].pieces if one.line.id in taken else 0
+        if not pieces:
+            continue
+        key = owner.line(PURCHASED, order.placed_at, one.line.id)
+        as_it_is = (equals(("card", "quantity"), one.kept),)
+        if pieces == one.kept:
+            writes.append(Delete(key=key, when=as_it_is, otherwise=CartChanged()))
+        else:
+            left = {("card", "quantity"): one.kept - pieces}
+            writes.append(Update(key=key, set=left, when=as_it_is, otherwise=CartChanged()))
+        back = replace(one.line, status=RETURNED, at=at, quantity=pieces, order=order.id)
+        item = line_item(back, owner, None)
+        writes.append(Put(key=owner.line(RETURNED, at, one.line.id), item=item, when=(absent(),)))
+    return writes
+
+
+def order_write(order: Order, changed: Order) -> Write:
+    """Return the write that makes one version of an order the next; VersionConflict where somebody was faster."""
+    item, old = order_item(changed), order_item(order)
+    return Update(
+        key=keys.order(order.username, order.id),
+        set={name: value for name, value in item.items() if value is not None and old.get(name) != value},
+        remove=[name for name in old if name not in item],
+        when=(equals("version", order.version),),
+        otherwise=VersionConflict(),
+    )
+
+
+def late_returns(order: Order, *, now: datetime) -> list[Write]:
+    """Return the writes that return the lines that are PURCHASED of a cancelled order, and their stock.
+
+    Cancelling left some where very many lines were of one moment, before all of them were read. 1 query + 1 batch get.
+    """
+    lines = lines_at(order, PURCHASED, order.placed_at)
+    writes = moved_lines(order, lines, RETURNED, order.closed_at)
+    back = [(line, line.quantity) for line in lines]
+    return writes + _stock_back(back, with_offers(line.deal for line in lines), len(writes), now)
+
+
+def _stock_back(
+    back: Sequence[tuple[Line, int]], deals: dict[str, Deal], actions: int, now: datetime
+) -> list[Write]:
+    """Return the writes that put stock back where it is counted, with the marks of what is not sold out any more."""
+    writes: list[Write] = []
+    on_sale: list[Deal] = []
+    for line, pieces in back:
+        deal = deals.get(line.deal)
+        if deal is None or deal.stock is None or not line.counted or not pieces:
+            continue
+        when = at_least("stock", 1)
+        if deal.stock == 0:
+            when = equals("stock", 0)
+            on_sale.append(deal)
+        writes.append(Update(key=keys.offer(line.deal), add={"stock": pieces}, when=(when,)))
+    return writes + mark_sold_out_within(on_sale, actions + len(writes), sold_out=False, now=now)

@@ -1,0 +1,394 @@
+"""A part of an order: shipped in a parcel, cancelled, taken back or made cheaper; its lines, stock and payments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings as hypothesis, strategies as some
+
+from dealsite.data import keys, table
+from dealsite.data.commerce import order_changes, order_returns, orders, payments
+from dealsite.data.commerce.order_lines import OrderHistory, OrderLine, history
+from dealsite.data.commerce.order_record import Order, OrderMoney
+from dealsite.data.entities.commerce import (
+    CANCELLED,
+    DELIVERED,
+    PLACED,
+    PURCHASED,
+    REDUCED,
+    RETURNED,
+    SCHEDULED,
+    SHIPPED,
+)
+from dealsite.data.people import messages
+from dealsite.data.table.errors import Conflict, Invalid
+from dealsite.data.table.writes import Update
+from tests.builders import NOW
+from tests.gateways.ledger import Ledger
+from tests.measuring import measured
+from tests.payments import pay, work
+from tests.people import make_user
+from tests.races import again, at_once, errors_of
+from tests.shop import buy, make_deals, stock
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+PRICE = Decimal("79.90")
+
+
+@pytest.fixture(autouse=True)
+def _ann(whole_table: None) -> None:
+    make_user("ann")
+
+
+def of_three(**more: Any) -> Order:
+    """Return an order of three pieces of each of two deals, of which there were five."""
+    return buy("ann", *make_deals(2, stock=5), quantity=3, **more)
+
+
+def now_of(order: Order) -> tuple[Order, OrderHistory]:
+    current, lines = orders.with_lines(orders.get("ann", order.id))
+    return current, history(current, lines)
+
+
+def ids(order: Order) -> list[str]:
+    return [line.id for line in orders.lines_of(order)]
+
+
+def ship(order: Order, pieces: dict[str, int] | None = None, hours: int = 1, **more: Any) -> Order:
+    given: dict[str, Any] = {"pieces": pieces, "unpaid": True, "by": "eve", "now": NOW + hours * HOUR} | more
+    return order_changes.ship("ann", order.id, **given)
+
+
+def cancel(order: Order, pieces: dict[str, int] | None = None, hours: int = 2, **more: Any) -> Order:
+    given: dict[str, Any] = {
+        "pieces": pieces,
+        "reason": "Broken",
+        "by": "eve",
+        "now": NOW + hours * HOUR,
+    } | more
+    return order_changes.cancel("ann", order.id, **given)
+
+
+def take_back(order: Order, pieces: dict[str, int], hours: int = 3, **more: Any) -> Order:
+    given: dict[str, Any] = {
+        "pieces": pieces,
+        "reason": "Too loud",
+        "by": "eve",
+        "now": NOW + hours * HOUR,
+    } | more
+    return order_returns.take_back("ann", order.id, **given)
+
+
+def reduce(order: Order, amounts: dict[str, str], hours: int = 4, **more: Any) -> Order:
+    given: dict[str, Any] = {"reason": "Scratched", "by": "eve", "now": NOW + hours * HOUR} | more
+    named = {line: Decimal(amount) for line, amount in amounts.items()}
+    return order_returns.reduce("ann", order.id, amounts=named, **given)
+
+
+def counts(one: OrderLine) -> tuple[int, ...]:
+    return one.to_ship, one.on_the_way, one.delivered, one.cancelled, one.returned
+
+
+def test_an_order_goes_out_in_parcels_and_its_status_is_that_of_the_pieces_that_are_least_far():
+    order = of_three()
+    first, second = ids(order)
+    after = ship(order, {first: 2}, carrier="DHL", tracking="JD 1")
+    assert (after.status, after.card.to_ship, after.tracking) == (PLACED, 4, "JD 1")
+    after = ship(order, {first: 1, second: 1}, 2)
+    assert (after.status, after.card.to_ship) == (PLACED, 2)
+    after = order_changes.deliver("ann", order.id, parcel=after.timeline[1].at, by="eve", now=NOW + 3 * HOUR)
+    assert after.status == PLACED
+    after = ship(order, None, 4)
+    assert (after.status, after.card.to_ship) == (SHIPPED, 0)
+    _, became = now_of(order)
+    assert [counts(one) for one in became.lines] == [(0, 1, 2, 0, 0), (0, 3, 0, 0, 0)]
+    assert [
+        (one.number, [(line.id, pieces) for line, pieces in one.lines], one.delivered_at is not None)
+        for one in became.parcels
+    ] == [(1, [(first, 2)], True), (2, [(first, 1), (second, 1)], False), (3, [(second, 2)], False)]
+    assert became.parcels[0].event.link.endswith("JD1")
+    after = order_changes.deliver("ann", order.id, by="eve", now=NOW + 5 * HOUR)
+    assert after.status == DELIVERED
+    assert all(one.delivered_at for one in now_of(order)[1].parcels)
+
+
+def test_a_parcel_is_delivered_once_and_only_one_that_there_is():
+    order = of_three()
+    first, _ = ids(order)
+    sent = ship(order, {first: 1})
+    deliver = partial(order_changes.deliver, "ann", order.id, by="eve", now=NOW + 2 * HOUR)
+    after = deliver(parcel=sent.timeline[1].at)
+    assert deliver(parcel=sent.timeline[1].at) == after
+    with pytest.raises(Invalid, match="This form is damaged"):
+        deliver(parcel=NOW)
+
+
+def test_pieces_that_are_cancelled_go_back_into_stock_and_are_not_paid():
+    order = of_three(plan=3)
+    first, _second = ids(order)
+    (deal, other) = (line.deal for line in orders.lines_of(order))
+    after = cancel(order, {first: 2})
+    assert (after.status, after.card.to_ship, after.card.taken_back) == (PLACED, 4, 2)
+    assert (stock(deal), stock(other)) == (4, 2)
+    # 479.40 in three: 159.80 each; what is off is taken from the last
+    assert [one.to_charge for one in payments.of_order("ann", after.payments) if one.status == SCHEDULED] == [
+        Decimal("159.80"),
+        Decimal("159.80"),
+    ]
+    assert after.card.money == OrderMoney(open=Decimal("319.60"), cancelled=Decimal("159.80"))
+    assert [counts(one) for one in now_of(order)[1].lines] == [(1, 0, 0, 2, 0), (3, 0, 0, 0, 0)]
+    left = table.query_all("CART#ann", low=f"{PURCHASED}#", high=f"{RETURNED}#~", limit=9, consistent=True)
+    assert sorted((row["status"], row["card"]["quantity"]) for row in left) == [
+        (PURCHASED, 1),
+        (PURCHASED, 3),
+        (RETURNED, 2),
+    ]
+    after = cancel(order, {first: 1}, 3)
+    assert [(one.worth, one.status) for one in now_of(order)[1].lines] == [
+        (Decimal("0.00"), CANCELLED),
+        (Decimal("239.70"), PLACED),
+    ]
+    whole = cancel(order, hours=4)
+    assert (whole.status, whole.card.taken_back, stock(deal), stock(other)) == (CANCELLED, 6, 5, 5)
+    assert whole.card.money == OrderMoney(cancelled=Decimal("479.40"))
+
+
+def test_what_is_not_sent_can_be_cancelled_after_a_parcel_left():
+    order = of_three()
+    first, _second = ids(order)
+    ship(order, {first: 3})
+    after = cancel(order)
+    assert (after.status, after.timeline[-1].headline) == (SHIPPED, "A part of your order was cancelled")
+    assert [counts(one) for one in now_of(order)[1].lines] == [(0, 3, 0, 0, 0), (0, 0, 0, 3, 0)]
+    with pytest.raises(Conflict, match="This order is shipped: it cannot be cancelled"):
+        cancel(order)
+
+
+@pytest.mark.engines("native", "local")
+def test_what_comes_back_is_refunded_and_put_back_into_stock_if_wanted():
+    order = pay(of_three())
+    first, second = ids(order)
+    deal, other = (line.deal for line in orders.lines_of(order))
+    ship(order)
+    order_changes.deliver("ann", order.id, by="eve", now=NOW + 2 * HOUR)
+    given: dict[str, Any] = {"reason": "Too loud", "by": "eve", "now": NOW + 3 * HOUR}
+    after = measured(order_returns.take_back)("ann", order.id, pieces={first: 1}, **given)
+    assert (after.status, after.card.taken_back, stock(deal)) == (DELIVERED, 1, 3)
+    assert [one.unwanted for one in payments.of_order("ann", after.payments)] == [PRICE]
+    work(NOW + 4 * HOUR, Ledger())
+    assert orders.get("ann", order.id).card.money == OrderMoney(processed=Decimal("399.50"), refunded=PRICE)
+    after = take_back(order, {first: 2, second: 1}, 5, amounts={first: Decimal("100.00")}, restock=False)
+    assert (after.status, stock(deal), stock(other)) == (DELIVERED, 3, 2)
+    after = take_back(order, {second: 2}, 6)
+    assert (after.status, after.card.taken_back) == (RETURNED, 6)
+    work(NOW + 7 * HOUR, Ledger())
+    assert orders.get("ann", order.id).card.money == OrderMoney(
+        processed=Decimal("59.80"), refunded=Decimal("419.60")
+    )
+    assert [row.status for row in orders.of_user("ann").rows] == [RETURNED]
+
+
+@pytest.mark.engines("native", "local")
+def test_an_order_can_cost_less_and_no_more_than_a_line_came_to_is_given_back():
+    order = pay(of_three())
+    first, _second = ids(order)
+    ship(order)
+    given: dict[str, Any] = {"reason": "Scratched", "by": "eve", "now": NOW + 4 * HOUR}
+    amounts = {first: Decimal("200.00")}
+    after = measured(order_returns.reduce)("ann", order.id, amounts=amounts, **given)
+    assert (after.status, after.timeline[-1].status) == (SHIPPED, REDUCED)
+    after = take_back(order, {first: 3}, 5)  # 39.70 of it are left
+    work(NOW + 6 * HOUR, Ledger())
+    money = orders.get("ann", order.id).card.money
+    assert money == OrderMoney(processed=Decimal("239.70"), refunded=Decimal("239.70"))
+    with pytest.raises(Invalid, match=r"enter an amount up to 0\.00"):
+        reduce(order, {first: "0.01"}, 7)
+
+
+@pytest.mark.parametrize(
+    ("act", "error"),
+    [
+        (lambda order, line: ship(order, {line: 4}), "Of “Deal 1”, 3 can be chosen now."),
+        (lambda order, line: ship(order, {}), "Choose how many pieces"),
+        (lambda order, line: ship(order, {line: 0}), "Choose how many pieces"),
+        (lambda order, line: ship(order, {line: -1}), "This form is damaged"),
+        (lambda order, line: cancel(order, {"0" * 26: 1}), "This form is damaged"),
+        (lambda order, line: cancel(order, {line: 1}, seen=0), "This form is damaged"),
+        (lambda order, line: cancel(order, {line: 1}, seen=2), "This form is damaged"),
+        (lambda order, line: take_back(order, {line: 1}), "Of “Deal 1”, 0 can be chosen now."),
+        (lambda order, line: reduce(order, {line: "239.71"}), "enter an amount up to 239.70"),
+        (lambda order, line: reduce(order, {line: "-1"}), "enter an amount up to 239.70"),
+        (lambda order, line: reduce(order, {line: "0"}), "Choose how many pieces"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_happens(act, error):
+    order = of_three()
+    line = orders.lines_of(order)[0]
+    with pytest.raises((Conflict, Invalid), match=error.replace("Deal 1", line.title)):
+        act(order, line.id)
+    assert orders.get("ann", order.id) == order
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda order, line: ship(order, {line: 1}, seen=1, tracking="JD 1"),
+        lambda order, line: cancel(order, {line: 1}, seen=1),
+        lambda order, line: cancel(order, seen=1),
+    ],
+)
+def test_a_form_that_is_sent_twice_is_done_once(act):
+    order = of_three()
+    line = ids(order)[0]
+    assert act(order, line) == act(order, line)
+    assert len(orders.get("ann", order.id).timeline) == 2
+
+
+def test_a_form_of_an_order_that_changed_meanwhile_is_refused():
+    order = pay(of_three())
+    first, second = ids(order)
+    cancel(order, {first: 1}, seen=1)
+    with pytest.raises(Conflict, match="This order changed meanwhile"):
+        cancel(order, {first: 2}, seen=1)
+    with pytest.raises(Conflict, match="This order changed meanwhile"):
+        ship(order, {second: 1}, seen=1)
+    assert cancel(order, {second: 1}, 3, seen=2).card.taken_back == 2
+
+
+def test_what_happens_to_a_part_is_told_in_a_message_that_says_so():
+    order = of_three()
+    first, _ = ids(order)
+    ship(order, {first: 1})
+    cancel(order, {first: 1})
+    take_back(order, {first: 1})
+    assert [one.headline for one in messages.inbox("ann").rows][:3] == [
+        "What you sent back has arrived",
+        "A part of your order was cancelled",
+        "A part of your order is on its way",
+    ]
+
+
+def test_an_order_of_an_earlier_release_is_read_as_a_whole_one(wait_for_indexes):
+    order = of_three()
+    first, _second = ids(order)
+    ship(order, tracking="JD 7")
+    sent = order_changes.deliver("ann", order.id, by="eve", now=NOW + DAY)
+    item = table.get(keys.order("ann", order.id))
+    assert item is not None
+    del item["timeline"][1]["tracking"]
+    old = {"timeline": item["timeline"], "tracking": "JD 7"}
+    table.write(Update(key=keys.order("ann", order.id), set=old, remove=[("card", "unshipped")]))
+    assert now_of(order)[0] == replace(sent, card=replace(sent.card, unshipped=None))
+    current, became = now_of(order)
+    assert (current.tracking, current.card.to_ship, current.card.taken_back) == ("JD 7", 0, 0)
+    assert [counts(one) for one in became.lines] == [(0, 0, 3, 0, 0)] * 2
+    assert [(one.number, one.event.tracking, one.delivered_at) for one in became.parcels] == [
+        (1, "JD 7", NOW + DAY)
+    ]
+    after = take_back(order, {first: 3}, 30)
+    assert (after.status, after.tracking, after.card.taken_back) == (DELIVERED, "JD 7", 3)
+    wait_for_indexes()
+    assert [line.quantity for line in orders.get_with_lines(order.id)[1]] == [3, 3]
+    assert [line.quantity for line in orders.lines_of_many([after.card])[order.id]] == [3, 3]
+
+
+def test_all_but_a_piece_of_the_largest_order_is_cancelled_in_one_transaction():
+    order = buy("ann", *make_deals(25, stock=4), quantity=2, plan=12)
+    pieces = dict.fromkeys(ids(order), 2)
+    pieces[min(pieces)] = 1
+    after = cancel(order, pieces)
+    assert (after.status, after.card.to_ship) == (PLACED, 1)
+    assert after.card.money == OrderMoney(open=PRICE, cancelled=49 * PRICE)
+
+
+# What happens at the same time
+
+
+def test_a_line_that_is_shipped_and_cancelled_at_once_is_one_of_them():
+    for _ in range(3):
+        order = of_three()
+        first, _second = ids(order)
+        outcomes = at_once(
+            again(partial(ship, order, {first: 3})), again(partial(cancel, order, {first: 3}, 1))
+        )
+        assert len(errors_of(outcomes)) == 1
+        line = now_of(order)[1].lines[0]
+        assert counts(line) in ((0, 3, 0, 0, 0), (0, 0, 0, 3, 0))
+        assert stock(line.line.deal) == (5 if line.cancelled else 2)
+
+
+def test_of_what_is_taken_back_twice_at_once_no_more_comes_back_than_was_sent():
+    order = pay(of_three())
+    first, _ = ids(order)
+    ship(order)
+    outcomes = at_once(*[again(partial(take_back, order, {first: 2}))] * 4)
+    assert len(errors_of(outcomes)) == 3
+    assert counts(now_of(order)[1].lines[0]) == (0, 1, 0, 0, 2)
+    assert [one.unwanted for one in payments.of_order("ann", order.payments)] == [2 * PRICE]
+
+
+@pytest.mark.engines("native", "local")
+def test_a_refund_that_is_asked_for_many_times_at_once_by_one_form_is_given_once():
+    order = pay(of_three())
+    first, _ = ids(order)
+    outcomes = at_once(*[again(partial(reduce, order, {first: "50.00"}, seen=1))] * 4)
+    assert errors_of(outcomes) == []
+    work(NOW + DAY, Ledger())
+    assert orders.get("ann", order.id).card.money == OrderMoney(
+        processed=Decimal("429.40"), refunded=Decimal("50.00")
+    )
+
+
+def test_different_lines_that_are_cancelled_at_once_are_all_cancelled():
+    order = of_three(plan=3)
+    first, second = ids(order)
+    outcomes = at_once(*[again(partial(cancel, order, {line: 1})) for line in (first, second, first, second)])
+    assert errors_of(outcomes) == []
+    current, became = now_of(order)
+    assert [counts(one) for one in became.lines] == [(1, 0, 0, 2, 0)] * 2
+    assert current.card.money == OrderMoney(open=2 * PRICE, cancelled=4 * PRICE)
+
+
+STEPS = some.lists(
+    some.tuples(
+        some.sampled_from([ship, cancel, take_back, reduce, "deliver", "pay"]),
+        some.integers(0, 3),
+        some.integers(0, 3),
+        some.decimals("0.01", "90", places=2),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.engines("native")
+@hypothesis(max_examples=15, deadline=None)
+@given(plan=some.sampled_from([1, 3]), steps=STEPS)
+def test_whatever_happens_no_piece_and_no_cent_is_lost(plan, steps):
+    order = of_three(plan=plan)
+    lines = ids(order)
+    for number, (act, one, other, amount) in enumerate(steps, 1):
+        pieces = {lines[0]: one, lines[1]: other}
+        try:
+            if act == "deliver":
+                order_changes.deliver("ann", order.id, by="eve", now=NOW + number * HOUR)
+            elif act == "pay":
+                pay(order)
+            elif act is reduce:
+                reduce(order, {lines[0]: str(amount)}, number)
+            else:
+                act(order, pieces, number)
+        except (Conflict, Invalid):
+            pass
+        work(NOW + number * HOUR, Ledger())
+        current, became = now_of(order)
+        assert [sum(counts(line)) for line in became.lines] == [3, 3]
+        money = current.card.money
+        assert money.open + money.processed + money.failed == became.worth
+        assert money.cancelled + money.refunded == became.taken_off
+        for line in became.lines:
+            assert stock(line.line.deal) == 2 + line.cancelled + line.returned
