@@ -70,7 +70,7 @@ def ship_orders(request: EditorRequest) -> HttpResponse:
         shipped = order_changes.ship(
             row.ref.username, row.ref.id, tracking=row.tracking, unpaid=row.unpaid, by=by, now=now
         )
-        other = shipped.timeline[-1].by
+        other = next(event.by for event in reversed(shipped.timeline) if event.status == SHIPPED)
         if other != by or shipped.tracking.casefold() != row.tracking.casefold():
             raise Conflict(_shipped_before("" if other == by else other, shipped.tracking))
 

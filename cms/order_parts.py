@@ -1,8 +1,7 @@
 """A part of an order: shipped in a parcel, cancelled, taken back or made cheaper; and parcels that were delivered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -13,21 +12,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
+from cms.lists.deal_list import query
 from cms.order_actions import read_time
+from cms.orders import order_lists
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import back_office, fresh
+from dealsite.accounts.forms import PiecesForm
 from dealsite.data.commerce import order_changes, order_returns, orders
 from dealsite.data.commerce.addresses import CARRIERS
-from dealsite.data.commerce.order_lines import OrderLine, history
+from dealsite.data.commerce.order_lines import OrderLine, history, open_return
 from dealsite.data.commerce.order_record import Order
-from dealsite.data.entities.commerce import (
-    CANCELLED,
-    MAX_QUANTITY,
-    NOTE_CHARACTERS,
-    REDUCED,
-    RETURNED,
-    SHIPPED,
-)
+from dealsite.data.entities.commerce import CANCELLED, REDUCED, RETURN_DECLINED, RETURNED, SHIPPED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.text.stored_words import Text
 
@@ -90,7 +85,20 @@ REDUCE = Way(
 )
 
 
-class PartForm(forms.Form):
+DECLINE = Way(
+    RETURN_DECLINED,
+    gettext_lazy("Decline the return"),
+    gettext_lazy("Decline it"),
+    "circle-x",
+    gettext_lazy("The return is declined, and the shopper told why."),
+    gettext_lazy("Nobody asks to return anything of this order."),
+    order_returns.decline_return,
+    ("reason",),
+    is_danger=True,
+)
+
+
+class PartForm(PiecesForm):
     """How many pieces of which lines, or which amounts, and what else a way asks for."""
 
     carrier = forms.ChoiceField(
@@ -108,70 +116,23 @@ class PartForm(forms.Form):
     restock = forms.BooleanField(
         label=gettext_lazy("Put the pieces back into stock"), required=False, initial=True
     )
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=NOTE_CHARACTERS,
-        help_text=gettext_lazy("The shopper reads it."),
-        widget=forms.Textarea(attrs={"rows": 2}),
-    )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
 
-    def __init__(self, data: Any, *, way: Way, order: Order, lines: Sequence[OrderLine], line: str) -> None:
-        super().__init__(data, initial={"seen": len(order.timeline)})
-        self.way, self.lines = way, lines
+    def __init__(
+        self, data: Any, *, way: Way, order: Order, lines: Sequence[OrderLine], chosen: Mapping[str, int]
+    ) -> None:
+        super().__init__(data, order=order, lines=lines, status=way.status, chosen=chosen)
+        self.fields["reason"].help_text = gettext_lazy("The shopper reads it.")
         for name in ("carrier", "tracking", "unpaid", "restock", "reason"):
             if name not in way.fields or (name == "unpaid" and order.card.may_ship):
                 del self.fields[name]
-        for one in lines:
-            words = {"title": one.line.title}
-            if "pieces" in way.fields:
-                left = one.left_for(way.status)
-                self.fields[f"pieces-{one.line.id}"] = forms.IntegerField(
-                    label=_("Pieces of %(title)s") % words,
-                    min_value=0,
-                    max_value=MAX_QUANTITY,
-                    required=False,
-                    initial=left if way is SHIP or line == one.line.id or len(lines) == 1 else 0,
-                    widget=forms.NumberInput(attrs={"max": left}),
-                )
-            if "amount" in way.fields:
-                self.fields[f"amount-{one.line.id}"] = forms.DecimalField(
-                    label=_("Amount for %(title)s") % words,
-                    min_value=0,
-                    max_digits=14,
-                    decimal_places=2,
-                    required=False,
-                )
-
-    def rows(self) -> list[tuple[OrderLine, int, Any, Any]]:
-        """Return each line with how many pieces can be chosen, and its fields."""
-        has_pieces, has_amount = ("pieces" in self.way.fields, "amount" in self.way.fields)
-        return [
-            (
-                one,
-                one.left_for(self.way.status) if has_pieces else one.kept,
-                self[f"pieces-{one.line.id}"] if has_pieces else None,
-                self[f"amount-{one.line.id}"] if has_amount else None,
+        for one in lines if "amount" in way.fields else ():
+            self.fields[f"amount-{one.line.id}"] = forms.DecimalField(
+                label=_("Amount for %(title)s") % {"title": one.line.title},
+                min_value=0,
+                max_digits=14,
+                decimal_places=2,
+                required=False,
             )
-            for one in self.lines
-        ]
-
-    def others(self) -> list[Any]:
-        """Return the fields that are not about one line."""
-        return [field for field in self.visible_fields() if "-" not in field.name]
-
-    def chosen(self) -> dict[str, Any]:
-        """Return what the way is given."""
-        data: dict[str, Any] = dict(self.cleaned_data)
-        found: dict[str, Any] = {name: value for name, value in data.items() if "-" not in name}
-        if "pieces" in self.way.fields:
-            found["pieces"] = {one.line.id: data[f"pieces-{one.line.id}"] or 0 for one in self.lines}
-        if "amount" in self.way.fields:
-            amounts: dict[str, Decimal | None] = {
-                one.line.id: data[f"amount-{one.line.id}"] for one in self.lines
-            }
-            found["amounts"] = {line: amount for line, amount in amounts.items() if amount is not None}
-        return found
 
 
 @back_office.form("1 get + 1 query")
@@ -200,6 +161,28 @@ def reduce_order(request: EditorRequest, username: str, order_id: str) -> HttpRe
     return _page(request, username, order_id, REDUCE)
 
 
+@back_office.form("1 get + 1 query")
+def decline_return(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """Ask why, then tell a shopper that what they asked to return is not taken back."""
+    return _page(request, username, order_id, DECLINE)
+
+
+@back_office.page("1 query")
+def returns(request: EditorRequest) -> HttpResponse:
+    """One page of the returns that shoppers asked for, oldest first."""
+    after, before = request.GET.get("after") or None, request.GET.get("before") or None
+    page = orders.returns_asked(after=after, before=before)
+    context = {
+        "listed": "returns",
+        "lists": order_lists(),
+        "page": page,
+        "now": timezone.now(),
+        "after": page.after and query({"after": page.after}),
+        "before": page.before and query({"before": page.before}),
+    }
+    return render(request, "cms/orders/returns.html", context)
+
+
 @back_office.action
 def deliver_parcel(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """Mark a parcel delivered."""
@@ -214,15 +197,24 @@ def _form(
 ) -> tuple[Order, PartForm]:
     """Return an order as it is now, and the form for it; `is_seen`: what was sent is shown with that."""
     order, lines = orders.with_lines(orders.get(username, order_id))
-    there = [
-        one
-        for one in history(order, lines).lines
-        if (one.left_for(way.status) if "pieces" in way.fields else one.worth)
-    ]
+    became, asked = history(order, lines), open_return(order)
+    pieces: dict[str, int] = {}
+    if way is SHIP:
+        pieces = {one.line.id: one.to_ship for one in became.lines}
+    elif asked and way in (TAKE_BACK, DECLINE):
+        pieces = {line.id: one.pieces for line, one in became.of(asked)}
+    elif line := request.GET.get("line"):
+        pieces = {one.line.id: one.left_for(way.status) for one in became.lines if one.line.id == line}
+    if way is REDUCE:
+        there = [one for one in became.lines if one.worth]
+    elif way is DECLINE:
+        there = [one for one in became.lines if one.line.id in pieces]
+    else:
+        there = [one for one in became.lines if one.left_for(way.status)]
     data = request.POST.copy() if request.method == "POST" else None
     if data and is_seen:
         data["seen"] = str(len(order.timeline))
-    return order, PartForm(data, way=way, order=order, lines=there, line=request.GET.get("line", ""))
+    return order, PartForm(data, way=way, order=order, lines=there, chosen=pieces)
 
 
 def _page(request: EditorRequest, username: str, order_id: str, way: Way) -> HttpResponse:

@@ -25,7 +25,7 @@ from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.address_changes import change_address, too_late
 from dealsite.data.commerce.carts import Line
-from dealsite.data.commerce.order_lines import history
+from dealsite.data.commerce.order_lines import history, open_return
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.editing import audit
@@ -37,6 +37,7 @@ from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import state_words
+from dealsite.text.stored_words import Text
 from dealsite.worker.exports import every, exported, in_batches
 from dealsite.worker.mails import subject_of
 
@@ -109,7 +110,7 @@ def order_list(request: EditorRequest) -> HttpResponse:
     context = {
         "listed": listed,
         "status": status,
-        "lists": [(name, words, query({"list": name})) for name, (_, words) in LISTS.items()],
+        "lists": order_lists(),
         "page": page,
         "token": new_ulid(now),
         "here": reverse("cms_orders") + query(chosen | {"after": after or "", "before": before or ""}),
@@ -118,6 +119,14 @@ def order_list(request: EditorRequest) -> HttpResponse:
         "before": page.before and query(chosen | {"before": page.before}),
     }
     return render(request, "cms/orders/orders.html", context)
+
+
+def order_lists() -> list[tuple[str, Text, str]]:
+    """Return the name, words and address of each list of orders."""
+    found = [
+        (name, words, reverse("cms_orders") + query({"list": name})) for name, (_, words) in LISTS.items()
+    ]
+    return [*found, ("returns", gettext_lazy("Returns"), reverse("cms_returns"))]
 
 
 # New orders come at the end of the list. Where its last page is open and has room, they are put there, below
@@ -292,13 +301,15 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         partial(audit.of_target, "order", stored.id),
     )
     mails = orders.mails_of_order(stored, paid)
-    became = history(stored, lines)
+    became, asked = history(stored, lines), open_return(stored)
     context = {
         "order": stored,
         "ref": OrderRef(username, stored.id),
         "history": became,
         "can_take_back": any(one.sent for one in became.lines),
         "events": [(event, became.of(event)) for event in stored.timeline[::-1]],
+        "asked": asked,
+        "asked_lines": became.of(asked) if asked else [],
         "next_tries": [one for one in paid if one.status == FAILED and not one.final][:1],
         "email": address_of_today(stored, shopper),
         "is_confirmed": bool(shopper and shopper.email),

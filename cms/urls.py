@@ -126,6 +126,7 @@ urlpatterns = [
     path("orders/ship/", order_actions.ship_orders, name="cms_ship_orders"),
     path("orders/deliver/", order_actions.deliver_orders, name="cms_deliver_orders"),
     path("orders/cancel/", order_actions.cancel_orders, name="cms_cancel_orders"),
+    path("orders/returns/", order_parts.returns, name="cms_returns"),
     path("orders/slips/", orders.packing_slips, name="cms_packing_slips"),
     # No user can be called "of": a user name has three characters at least.
     path("orders/of/<str:username>/", orders.shopper_orders, name="cms_shopper_orders"),
@@ -133,6 +134,9 @@ urlpatterns = [
     path("orders/<str:username>/<str:order_id>/ship/", order_parts.ship_part, name="cms_ship_part"),
     path("orders/<str:username>/<str:order_id>/cancel/", order_parts.cancel_part, name="cms_cancel_part"),
     path("orders/<str:username>/<str:order_id>/return/", order_parts.take_part_back, name="cms_take_back"),
+    path(
+        "orders/<str:username>/<str:order_id>/decline/", order_parts.decline_return, name="cms_decline_return"
+    ),
     path("orders/<str:username>/<str:order_id>/reduce/", order_parts.reduce_order, name="cms_reduce_order"),
     path(
         "orders/<str:username>/<str:order_id>/delivered/",

@@ -142,6 +142,11 @@ DEALSITE_SHIP_WHEN = env(
 # how many days after the last try to charge its first instalment an order of which nothing is paid is cancelled;
 # 0: never
 DEALSITE_UNPAID_DAYS = env("DEALSITE_UNPAID_DAYS", kinds.number, 7)
+# whether shoppers can cancel what is not shipped yet of their orders
+DEALSITE_SHOPPERS_CANCEL = env("DEALSITE_SHOPPERS_CANCEL", kinds.flag, True)
+# how many days after a parcel was delivered, or shipped if nobody noted that, its shopper can ask to return something
+# of the order; 0: never
+DEALSITE_RETURN_DAYS = env("DEALSITE_RETURN_DAYS", kinds.number, 30)
 # the most that an order may come to that is paid in instalments; 0: none is
 DEALSITE_CREDIT_ORDER = env("DEALSITE_CREDIT_ORDER", kinds.number, 5_000)
 # the most that somebody may have to pay in all, an order in instalments included

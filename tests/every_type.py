@@ -16,7 +16,7 @@ from dealsite.data.catalogue import (
     hot,
     relations,
 )
-from dealsite.data.commerce import cart_changes, carts, order_changes
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_returns, orders
 from dealsite.data.editing import (
     bulk,
     imports,
@@ -177,7 +177,9 @@ def go_shopping() -> None:
         total=Decimal("159.80"),
         address=ADDRESS,
     )
-    order_changes.place(form, now=NOW)
+    (line,) = orders.lines_of(order_changes.place(form, now=NOW))
+    order_changes.ship("ann", ORDER, pieces={line.id: 1}, unpaid=True, by="eve", now=NOW)
+    order_returns.ask_return("ann", ORDER, pieces={line.id: 1}, reason="Too loud", now=NOW)
     cart_changes.add(ANN, cart_changes.CartAddition(DESK, 1, LINE), now=NOW)
     saved = cart_changes.move(ANN, carts.read(ANN, now=NOW).active[0].ref, SAVED, now=NOW)
     assert saved is not None

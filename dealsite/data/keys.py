@@ -153,6 +153,8 @@ orders_to_arrive = index(
 order_rows = rows(
     "order, username, status, placed_at", order_head, orders_of_user, orders_to_ship, orders_to_arrive
 )
+return_request = key("USER#{username}", "RETURN#{order:ulid}", "that some of an order is to be returned")
+returns_asked = index(GSI3, "RETURNS", "{at:time}#{order:ulid}", "returns that shoppers asked for")
 WAITING = {"PLACED": orders_to_ship, "SHIPPED": orders_to_arrive}
 
 # Payments

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from dealsite.data import keys, table
-from dealsite.data.entities.commerce import TEST_CHARGE
+from dealsite.data.entities.operations import TEST_CHARGE
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Unavailable
 from dealsite.data.table.ids import hash_of

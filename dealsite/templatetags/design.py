@@ -65,6 +65,8 @@ STATES = {  # of orders, of their payments together, and of each payment: the wo
     commerce.CANCELLED: (gettext_lazy("Cancelled"), ""),
     commerce.RETURNED: (gettext_lazy("Returned"), ""),
     commerce.REDUCED: (gettext_lazy("Costs less"), ""),
+    commerce.RETURN_ASKED: (gettext_lazy("Return asked for"), "ending"),
+    commerce.RETURN_DECLINED: (gettext_lazy("Return declined"), ""),
     order_record.UNKNOWN: (gettext_lazy("Not added up yet"), "draft"),
     order_record.NOTHING: (gettext_lazy("Nothing to pay"), "draft"),
     order_record.UNPAID: (gettext_lazy("Not paid yet"), "scheduled"),

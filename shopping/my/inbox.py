@@ -23,9 +23,9 @@ from dealsite.accounts.decorators import signed_in
 from dealsite.accounts.requests import SiteRequest, UserRequest, destination
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.commerce.order_record import HEADLINES
+from dealsite.data.commerce.order_record import HEADLINES, PART_HEADLINES
 from dealsite.data.entities.attributes import CENT
-from dealsite.data.entities.commerce import CANCELLED, DELIVERED, SHIPPED
+from dealsite.data.entities.commerce import CANCELLED, DELIVERED, RETURNED, SHIPPED
 from dealsite.data.entities.people import HOT_DEAL, NEW_DEAL, ORDER_NEWS, PAYMENT_NEWS
 from dealsite.data.jobs import site_switch
 from dealsite.data.people import messages
@@ -45,6 +45,8 @@ ICONS = {  # by kind, and by what a message says of an order
     HEADLINES[SHIPPED]: "truck",
     HEADLINES[DELIVERED]: "circle-check",
     HEADLINES[CANCELLED]: "circle-x",
+    PART_HEADLINES[SHIPPED]: "truck",
+    HEADLINES[RETURNED]: "undo-2",
 }
 
 

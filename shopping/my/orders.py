@@ -1,26 +1,34 @@
 """A user's orders: the list, each one, where it goes, cancelling it, ordering the same again; and all they bought."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.forms import AddressForm
+from dealsite.accounts.forms import AddressForm, PiecesForm
 from dealsite.accounts.requests import UserRequest
-from dealsite.data.commerce import cart_changes, carts, order_changes, orders as stored_orders, payments
+from dealsite.data.commerce import (
+    cart_changes,
+    carts,
+    order_changes,
+    order_returns,
+    orders as stored_orders,
+    payments,
+)
 from dealsite.data.commerce.address_changes import change_address, too_late
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Line
-from dealsite.data.commerce.order_lines import history
+from dealsite.data.commerce.order_lines import history, open_return, return_ends
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import IncompleteOrder
 from dealsite.data.commerce.payment_record import Payment
@@ -31,12 +39,14 @@ from dealsite.data.entities.commerce import (
     ORDER_STATUSES,
     PLACED,
     PROCESSED,
+    RETURN_ASKED,
     RETURNED,
     SHIPPED,
 )
-from dealsite.data.table.errors import Conflict, Invalid
+from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.templatetags.design import state_words
+from dealsite.text.stored_words import Text
 from shopping.my.payments import state_of
 
 NAMED = 5  # titles in a message: a cookie carries it
@@ -82,7 +92,7 @@ def orders(request: UserRequest) -> HttpResponse:
 @signed_in.page("1 get + 1 query + 1 batch get")
 def order(request: UserRequest, order_id: str) -> HttpResponse:
     """Show an order with its lines, payments and history. 1 get + 1 query + 1 batch get."""
-    username = request.user.username
+    username, now = request.user.username, timezone.now()
     found, lines, incomplete = stored_orders.found_lines(stored_orders.get(username, order_id))
     paid = payments.of_order(username, found.payments) if found.payments else []
     number = _("No. %(number)s") % {"number": found.id[-6:]}
@@ -100,9 +110,12 @@ def order(request: UserRequest, order_id: str) -> HttpResponse:
         ),
         "failed": [one for one in paid if one.status == FAILED],
         "payments": [one for one in paid if one.status != FAILED],
-        "can_cancel": found.status == PLACED,
+        "can_cancel": may_cancel(found),
+        "can_change": found.status == PLACED,
+        "can_return": may_return(found, now) and any(one.sent for one in became.lines),
+        "return_ends": return_ends(found),
         "trail": [(reverse("account"), _("My account")), (reverse("orders"), _("Orders")), ("", number)],
-        "token": new_ulid(timezone.now()),
+        "token": new_ulid(now),
     }
     return render(request, "shopping/my/order.html", context)
 
@@ -130,6 +143,8 @@ def steps(order: Order, paid: Sequence[Payment]) -> list[Step]:
 def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     """Cancel an order that is not shipped yet. 1 get + 1 query + 2 batch gets + 1 transaction."""
     username = request.user.username
+    if not settings.DEALSITE_SHOPPERS_CANCEL:
+        raise NotFound(CANCEL.nothing)
     try:
         order_changes.cancel(username, order_id, by=username, now=timezone.now())
     except Conflict as error:
@@ -137,6 +152,94 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     else:
         messages.success(request, _("Your order is cancelled. What you paid for it is on its way back."))
     return HttpResponseRedirect(reverse("order", args=[order_id]))
+
+
+class Way(NamedTuple):
+    """What a shopper can ask for some pieces of an order, and the page's words."""
+
+    status: str
+    title: Text
+    help: Text
+    button: Text
+    done: Text
+    nothing: Text
+    carry_out: Callable[..., Order]
+
+
+CANCEL = Way(
+    CANCELLED,
+    gettext_lazy("Cancel some of it"),
+    gettext_lazy("What you choose is not sent, and you do not pay for it. This cannot be undone."),
+    gettext_lazy("Cancel it"),
+    gettext_lazy("It is cancelled. What you paid for it is on its way back."),
+    gettext_lazy("Nothing of this order can be cancelled any more."),
+    order_changes.cancel,
+)
+RETURN = Way(
+    RETURN_ASKED,
+    gettext_lazy("Return something"),
+    gettext_lazy("Choose what you want to return and say why. We answer soon, and say where to send it."),
+    gettext_lazy("Ask to return it"),
+    gettext_lazy("We have your request, and answer soon."),
+    gettext_lazy("Nothing of this order can be returned."),
+    order_returns.ask_return,
+)
+
+
+@signed_in.form("1 get + 1 query")
+def cancel_part(request: UserRequest, order_id: str) -> HttpResponse:
+    """Ask which pieces, then cancel them. 1 get + 1 query; 1 get + 1 query + 2 batch gets + 1 transaction more."""
+    return _part(request, order_id, CANCEL)
+
+
+@signed_in.form("1 get + 1 query")
+def return_part(request: UserRequest, order_id: str) -> HttpResponse:
+    """Ask which pieces and why, and have the back office decide. 1 get + 1 query; as much + 1 transaction more."""
+    return _part(request, order_id, RETURN)
+
+
+def _part(request: UserRequest, order_id: str, way: Way) -> HttpResponse:
+    username, now = request.user.username, timezone.now()
+    order, lines = stored_orders.with_lines(stored_orders.get(username, order_id))
+    there = [one for one in history(order, lines).lines if one.left_for(way.status)]
+    may = may_cancel(order) if way is CANCEL else may_return(order, now)
+    form = PiecesForm(
+        request.POST if request.method == "POST" else None,
+        order=order,
+        lines=there if may else [],
+        status=way.status,
+        chosen={},
+    )
+    if way is CANCEL:
+        del form.fields["reason"]
+    if not form.lines:
+        messages.info(request, way.nothing)
+        return HttpResponseRedirect(reverse("order", args=[order_id]))
+    status = 422 if form.is_bound else 200
+    if form.is_valid():
+        by = {"by": username} if way is CANCEL else {}
+        try:
+            way.carry_out(username, order_id, **form.chosen(), **by, now=now)
+        except (Conflict, Invalid) as error:
+            form.add_error(None, str(error))
+            status = 409 if isinstance(error, Conflict) else 422
+        else:
+            messages.success(request, way.done)
+            return HttpResponseRedirect(reverse("order", args=[order_id]))
+    return render(
+        request, "shopping/my/order_part.html", {"order": order, "form": form, "way": way}, status=status
+    )
+
+
+def may_cancel(order: Order) -> bool:
+    """Tell whether its shopper may cancel what is not shipped of an order."""
+    return settings.DEALSITE_SHOPPERS_CANCEL and order.status == PLACED
+
+
+def may_return(order: Order, now: datetime) -> bool:
+    """Tell whether its shopper may ask to return something of an order now."""
+    ends = return_ends(order)
+    return ends is not None and now < ends and not open_return(order)
 
 
 @signed_in.form("1 get")

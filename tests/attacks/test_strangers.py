@@ -60,7 +60,7 @@ def snapshot(site: Content) -> list[Any]:
 
 
 def test_there_are_orders_payments_and_messages_to_ask_for():
-    assert len(own_things()) == 9
+    assert len(own_things()) == 11
 
 
 def test_orders_payments_and_messages_of_others_are_not_there(attacked: Content, subtests: pytest.Subtests):

@@ -199,3 +199,39 @@ def test_packing_slips_are_printed_one_order_a_page_without_the_site_around(offi
         expect(page.locator(part)).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf())) == 3
+
+
+@pytest.mark.parametrize("java_script", [True, False], ids=["script", "no script"])
+def test_a_part_is_shipped_sent_back_and_refunded(office_window, window, java_script):
+    deal = now_deal(title="Lamp", age=timedelta(hours=1))
+    order = pay(make_order("ada", deal, quantity=3, now=timezone.now() - 9 * MINUTE))
+    office, ada = (
+        open_window(script=java_script)
+        for open_window in (office_window, lambda **more: window(users.get("ada"), **more))
+    )
+    office.goto(f"/cms/orders/ada/{order.id}/")
+    office.get_by_role("link", name="Mark shipped").click()
+    office.get_by_label("Pieces: Lamp").fill("2")
+    office.get_by_label("Carrier").select_option("DHL")
+    office.get_by_label("Tracking number").fill("JD 1")
+    office.get_by_role("button", name="Mark shipped").click()
+    expect(office.get_by_role("region", name="Parcels")).to_contain_text("2 × Lamp")
+    ada.goto(f"/account/orders/{order.id}/")
+    ada.get_by_role("link", name="Cancel some of it").or_(ada.get_by_text("Cancel this order")).last.click()
+    ada.get_by_role("button", name="Yes, cancel it").click()
+    ada.get_by_role("link", name=re.compile("Return something")).click()
+    ada.get_by_label("Reason").fill("Too loud")
+    ada.get_by_label("Pieces: Lamp").fill("1")
+    ada.get_by_role("button", name="Ask to return it").click()
+    expect(ada.get_by_text("We have your request")).to_be_visible()
+    office.reload()
+    office.get_by_role("link", name="Take back").first.click()
+    expect(office.get_by_label("Pieces: Lamp")).to_have_value("1")
+    office.get_by_label("Reason").fill("It arrived")
+    office.get_by_role("button", name="Take the chosen pieces back").click()
+    expect(office.get_by_text("€79.90").first).to_be_visible()
+    ada.reload()
+    for words in ("1 × Shipped", "1 × Cancelled", "1 × Returned"):
+        expect(ada.get_by_text(words)).to_be_visible()
+    if java_script:
+        assert (flaws(office), flaws(ada)) == ([], [])

@@ -15,7 +15,7 @@ from dealsite.accounts import email_links, passwords, requests, second_factor
 from dealsite.accounts.sign_in import half_of
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_changes, relations
-from dealsite.data.commerce import cart_changes, carts, order_changes, orders
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_returns, orders
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.editing import pending_edits, saved_views
 from dealsite.data.jobs import jobs, queue
@@ -105,15 +105,20 @@ def filled_in(address: str, **changes: Any) -> Sent:
     return sent
 
 
-def parts(order: str, page: str, **changes: Any) -> Sent:
+def parts(address: str, **changes: Any) -> Sent:
     """Return what the form of a part of an order holds, with a piece and a cent of each line."""
 
     def sent(browser: Client, prepared: Prepared) -> Data:
-        found = filled_in(ORDER.format(order, page), reason="Broken", **changes)(browser, prepared)
+        found = filled_in(address, reason="Broken", **changes)(browser, prepared)
         some = {"pieces": "1", "amount": "0.01"}
         return {name: some.get(name.partition("-")[0], value) for name, value in found.items()}
 
     return sent
+
+
+def of_part(address: str, **changes: Any) -> Form:
+    """Return the form of a part of an order, which is sent to its own address."""
+    return Form(parts(address, **changes), at=address)
 
 
 def after(*addresses: str, **data: Any) -> Sent:
@@ -191,6 +196,8 @@ FORMS: dict[str, Form] = {
     "mark_read": Form(of(), at="/account/messages/{unread}/read/"),
     "delete_message": Form(of()),
     "cancel_order": Form(of(), at="/account/orders/{order}/cancel/"),
+    "cancel_part": of_part("/account/orders/{order}/cancel/part/"),
+    "return_part": of_part("/account/orders/{shipped}/return/"),
     "order_again": Form(of(token=TOKEN)),
     "order_address": Form(of(**ADDRESS), at="/account/orders/{order}/address/"),
     "pay": Form(of(due_at="{due}")),
@@ -282,10 +289,11 @@ FORMS: dict[str, Form] = {
     ),
     "cms_deliver_orders": Form(of(order=[f"{SHOPPER}/{{shipped}}"])),
     "cms_cancel_orders": Form(of(order=[f"{SHOPPER}/{{order}}"], reason="Broken")),
-    "cms_ship_part": Form(parts("order", "ship", unpaid="yes"), at=ORDER.format("order", "ship")),
-    "cms_cancel_part": Form(parts("order", "cancel"), at=ORDER.format("order", "cancel")),
-    "cms_take_back": Form(parts("shipped", "return"), at=ORDER.format("shipped", "return")),
-    "cms_reduce_order": Form(parts("order", "reduce"), at=ORDER.format("order", "reduce")),
+    "cms_ship_part": of_part(ORDER.format("order", "ship"), unpaid="yes"),
+    "cms_cancel_part": of_part(ORDER.format("order", "cancel")),
+    "cms_take_back": of_part(ORDER.format("shipped", "return")),
+    "cms_decline_return": of_part(ORDER.format("asked", "decline")),
+    "cms_reduce_order": of_part(ORDER.format("order", "reduce")),
     "cms_deliver_parcel": Form(of(at=iso(NOW)), at=ORDER.format("shipped", "delivered")),
     "cms_send_order_mail": Form(of(status="PLACED", at=iso(NOW), time="2"), at=ORDER.format("order", "mail")),
     "cms_cancel_payment": Form(of(**PAYMENT, reason="Gone")),
@@ -374,7 +382,12 @@ def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.CATEGORY_LIKE, "toys-hobbies", username=SHOPPER, now=NOW)
     relations.add(relations.DEAL_LIKE, content.id("ending"), username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
-    order_changes.ship(SHOPPER, more["shipped"], tracking="", unpaid=True, by=ADMIN, now=NOW)
+    asked = make_order(SHOPPER)
+    more["asked"] = asked.id
+    for order_id in (more["shipped"], more["asked"]):
+        order_changes.ship(SHOPPER, order_id, tracking="", unpaid=True, by=ADMIN, now=NOW)
+    pieces = {line.id: 1 for line in orders.lines_of(asked)}
+    order_returns.ask_return(SHOPPER, asked.id, pieces=pieces, reason="Too loud", now=NOW)
     more["removed"] = make_deal(title="Removed").id
     owner = carts.user_cart(SHOPPER)
     for deal in (more["edited"], content.id("ending")):

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.data import keys, table
-from dealsite.data.entities.commerce import TEST_CHARGE
+from dealsite.data.entities.operations import TEST_CHARGE
 from dealsite.gateways import choice, testing
 from dealsite.gateways.interface import (
     CardRefused,

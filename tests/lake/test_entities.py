@@ -49,6 +49,7 @@ LEFT_OUT = {
     "PaymentLoad": "it says how far a file of payments was read",
     "PaymentLoadSegment": "it says so of a part of the file",
     "TransactionGuard": "it repeats a payment's transaction",
+    "ReturnRequest": "it lists an order, whose timeline says the same",
     "TestCharge": "it is what the gateway for trials remembers",
     "Version": "it repeats what a deal or draft was, whose changes are there",
     "DealChanges": "nobody is offered it before it is published",

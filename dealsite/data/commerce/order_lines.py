@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data.commerce.carts import Line
@@ -22,6 +23,8 @@ from dealsite.data.entities.commerce import (
     MOST_EVENTS,
     PLACED,
     REDUCED,
+    RETURN_ASKED,
+    RETURN_DECLINED,
     RETURNED,
     SHIPPED,
 )
@@ -75,6 +78,7 @@ class OrderLine:
             CANCELLED: self.to_ship,
             DELIVERED: self.on_the_way,
             RETURNED: self.sent,
+            RETURN_ASKED: self.sent,
         }
         return left.get(status, 0)
 
@@ -188,6 +192,24 @@ def all_left(lines: Iterable[OrderLine], status: str) -> Chosen:
         for one, pieces in left
         if pieces
     }
+
+
+def open_return(order: Order) -> Event | None:
+    """Return what a shopper asked to return of an order, until something is taken back or that is declined."""
+    asked = None
+    for event in order.timeline:
+        if event.status in (RETURN_ASKED, RETURN_DECLINED, RETURNED):
+            asked = event if event.status == RETURN_ASKED else None
+    return asked
+
+
+def return_ends(order: Order) -> datetime | None:
+    """Return until when a shopper may ask to return something, by DEALSITE_RETURN_DAYS; None where nothing was sent.
+
+    The days begin when a parcel was delivered, or shipped where nobody noted that.
+    """
+    sent = [event.at for event in order.timeline if event.status in (SHIPPED, DELIVERED)]
+    return sent[-1] + timedelta(days=settings.DEALSITE_RETURN_DAYS) if sent else None
 
 
 def choose(

@@ -36,6 +36,10 @@ from dealsite.data.entities.commerce import (
     ORDER_CARD,
     PLACED,
     REDUCED,
+    RETURN_ASKED,
+    RETURN_DECLINED,
+    RETURN_REQUEST,
+    RETURN_REQUEST_CARD,
     RETURNED,
     SCHEDULED,
     SHIPPED,
@@ -65,6 +69,8 @@ HEADLINES = {
     CANCELLED: "Your order was cancelled",
     RETURNED: "What you sent back has arrived",
     REDUCED: "Your order costs less now",
+    RETURN_ASKED: "You asked to return something",
+    RETURN_DECLINED: "Your return was declined",
 }
 PART_HEADLINES = {
     SHIPPED: "A part of your order is on its way",
@@ -78,6 +84,8 @@ DONE = {
     CANCELLED: "cancelled",
     RETURNED: "returned",
     REDUCED: "reduced",
+    RETURN_ASKED: "asked to return",
+    RETURN_DECLINED: "declined the return of",
 }
 
 
@@ -252,6 +260,32 @@ def order_from_item(item: Item) -> Order:
         ]
         return replace(order, timeline=tuple(sent))
     return order
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnRequest:
+    """That a shopper asked, at a time, to return so many pieces of an order, which went to `name`."""
+
+    order: str
+    username: str
+    name: str
+    at: datetime
+    pieces: int
+    reason: str
+
+    @classmethod
+    def from_item(cls, card: Item) -> ReturnRequest:
+        return _read_request(card)
+
+
+_read_request = reader(RETURN_REQUEST_CARD, ReturnRequest)
+_store_request = writer(RETURN_REQUEST_CARD, ReturnRequest)
+
+
+def return_request_item(request: ReturnRequest) -> Item:
+    """Return a request as it is stored."""
+    own = {"order": request.order, "username": request.username}
+    return RETURN_REQUEST.item(own | {"card": _store_request(request)})
 
 
 def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:

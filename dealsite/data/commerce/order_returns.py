@@ -24,25 +24,39 @@ from dealsite.data.commerce.order_lines import (
     choose,
     history,
     next_time,
+    open_return,
+    return_ends,
 )
 from dealsite.data.commerce.order_record import (
     ZERO,
     Event,
     Order,
     OrderMoney,
+    ReturnRequest,
     clean_note,
     moved_lines,
     notice_writes,
     order_item,
+    return_request_item,
 )
 from dealsite.data.commerce.orders import lines_at, with_lines
 from dealsite.data.commerce.payment_record import Payment
-from dealsite.data.entities.commerce import CANCELLED, PURCHASED, REDUCED, RETURNED
+from dealsite.data.entities.commerce import (
+    CANCELLED,
+    PURCHASED,
+    REDUCED,
+    RETURN_ASKED,
+    RETURN_DECLINED,
+    RETURNED,
+)
 from dealsite.data.table.errors import Conflict, Invalid, VersionConflict
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, merge
+from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
 
 SINCE_CHANGED = gettext_lazy("This order changed meanwhile: look at it again.")
+TOO_LATE = gettext_lazy("The time to return something of this order is over.")
+ASKED_ALREADY = gettext_lazy("You asked to return something of this order already: we answer soon.")
+NOT_ASKED = gettext_lazy("Nobody asks to return anything of this order.")
 
 
 @access_pattern("note what came back of an order", "1 get + 1 query + 2 batch gets + 1 transaction")
@@ -91,6 +105,69 @@ def reduce(
         return take_off(order, lines, event, restock=False) if event else order
 
     return table.retrying(attempt)
+
+
+@access_pattern("ask to return a part of an order", "1 get + 1 query + 1 transaction")
+def ask_return(
+    username: str,
+    order_id: str,
+    *,
+    pieces: Mapping[str, int],
+    seen: int | None = None,
+    reason: str = "",
+    now: datetime,
+) -> Order:
+    """Note that a shopper wants to return pieces of lines; see `take_back`. Conflict where it is too late for that."""
+
+    def attempt() -> Order:
+        order, lines = with_lines(counted(username, order_id))
+        event = proposed(order, lines, RETURN_ASKED, pieces, seen=seen, by=username, note=reason, now=now)
+        if event is None:
+            return order
+        ends = return_ends(order)
+        if ends is None or now >= ends:
+            raise Conflict(TOO_LATE)
+        if open_return(order):
+            raise Conflict(ASKED_ALREADY)
+        changed = after(order, event, lines)
+        count = sum(one.pieces for one in history(changed, lines).moved[event.at].values())
+        request = ReturnRequest(order.id, username, order.card.name, event.at, count, event.note)
+        key = keys.return_request(username, order.id)
+        listed = Put(key=key, item=return_request_item(request), when=(absent(),))
+        table.transact([order_write(order, changed), listed, *notice_writes(changed, event)])
+        return changed
+
+    return table.retrying(attempt)
+
+
+@access_pattern("decline a return", "1 get + 1 query + 1 transaction")
+def decline_return(
+    username: str, order_id: str, *, seen: int | None = None, by: str, reason: str, now: datetime
+) -> Order:
+    """Tell a shopper that what they asked to return is not taken back, and why; harmless if it was declined."""
+
+    def attempt() -> Order:
+        order, lines = with_lines(counted(username, order_id))
+        wanted = open_return(order)
+        if wanted is None:
+            if order.timeline[-1].status == RETURN_DECLINED:
+                return order
+            raise Conflict(NOT_ASKED)
+        if seen not in (None, len(order.timeline)):
+            raise Conflict(SINCE_CHANGED)
+        event = Event(RETURN_DECLINED, next_time(order, now), by, clean_note(reason), wanted.lines)
+        changed = after(order, event, lines)
+        answered = _answered(order)
+        table.transact([order_write(order, changed), *answered, *notice_writes(changed, event)])
+        return changed
+
+    return table.retrying(attempt)
+
+
+def _answered(order: Order) -> list[Write]:
+    """Return the write that takes an order from the list of returns, where it is there."""
+    key = keys.return_request(order.username, order.id)
+    return [Delete(key=key, when=(exists(),), otherwise=VersionConflict())] if open_return(order) else []
 
 
 def counted(username: str, order_id: str) -> Order:
@@ -148,7 +225,8 @@ def take_off(
     taken = history(changed, lines).moved[event.at]
     paid = payments.of_order(order.username, order.payments) if paid is None else paid
     amount = sum((one.amount for one in taken.values()), ZERO)
-    reason = event.note or ("The order was cancelled." if event.status == CANCELLED else event.headline)
+    is_whole = event.status == CANCELLED and not event.lines
+    reason = event.note or ("The order was cancelled." if is_whole else event.headline)
     paid_then, paying = payments.cancel_writes(paid, amount, by=event.by, reason=reason, now=event.at)
     changed = replace(changed, card=replace(changed.card, money=OrderMoney.of(paid_then)))
     writes: list[Write] = [
@@ -156,6 +234,7 @@ def take_off(
         *_line_writes(order, before.lines, taken, event.at),
         *paying,
         *notice_writes(changed, event),
+        *(_answered(order) if event.status == RETURNED else []),
     ]
     if restock:
         back = [(one.line, taken[one.line.id].pieces) for one in before.lines if one.line.id in taken]

@@ -21,7 +21,14 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.commerce.carts import Line, line_from_item, user_cart
-from dealsite.data.commerce.order_record import Buyer, Order, OrderCard, buyer_from_item, order_from_item
+from dealsite.data.commerce.order_record import (
+    Buyer,
+    Order,
+    OrderCard,
+    ReturnRequest,
+    buyer_from_item,
+    order_from_item,
+)
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
@@ -157,6 +164,23 @@ def placed_between(first: datetime, until: datetime) -> Iterator[list[OrderCard]
         yield [card for card in cards if first <= card.placed_at < until]
         if (start := page.start) is None:
             return
+
+
+@access_pattern("returns that shoppers asked for, oldest first", "1 query")
+def returns_asked(*, after: str | None = None, before: str | None = None) -> Page[ReturnRequest]:
+    """Return one page of returns that nobody has answered yet; BadCursor."""
+    after, before = _positions(after, before)
+    rows = table.query(
+        keys.returns_asked.partition(),
+        index=keys.GSI3,
+        low=f"{after}~" if after else None,
+        high=_just_below(before) if before else None,
+        newest_first=bool(before),
+        limit=PAGE_SIZE + 1,
+    )
+    found = [ReturnRequest.from_item(row["card"]) for row in rows]
+    places = [keys.returns_asked.position(one.at, one.order) for one in found]
+    return _page_of(found, places, PAGE_SIZE, after=after, before=before)
 
 
 def _positions(after: str | None, before: str | None) -> tuple[str | None, str | None]:

@@ -42,7 +42,8 @@ MAX_TOTAL = MAX_PIECES * MAX_PRICE
 PLACED, SHIPPED, DELIVERED, CANCELLED = "PLACED", "SHIPPED", "DELIVERED", "CANCELLED"
 ORDER_STATUSES = (PLACED, SHIPPED, DELIVERED, CANCELLED, RETURNED)
 REDUCED = "REDUCED"  # less is to be paid for it, and nothing was sent back
-ORDER_EVENTS = (*ORDER_STATUSES, REDUCED)
+RETURN_ASKED, RETURN_DECLINED = "RETURN_ASKED", "RETURN_DECLINED"
+ORDER_EVENTS = (*ORDER_STATUSES, REDUCED, RETURN_ASKED, RETURN_DECLINED)
 MOST_EVENTS = 100  # of an order
 PLANS = (1, 3, 6, 12)  # numbers of instalments
 ADDRESS_CHARACTERS = 120
@@ -232,6 +233,28 @@ ORDER = Entity(
     gone=("tracking",),  # of its one parcel: now with the event
 )
 
+RETURN_REQUEST_CARD: Shape = {
+    "order": Ulid(copy_of="order"),
+    "username": Username(personal=True, copy_of="username"),
+    "name": Text(most=ADDRESS_CHARACTERS, personal=True, about="who received it"),
+    "at": Time(about="when they asked"),
+    "pieces": Whole(least=1, most=MAX_PIECES, unit="pieces"),
+    "reason": Text(least=0, most=NOTE_CHARACTERS),
+}
+
+RETURN_REQUEST = Entity(
+    type="ReturnRequest",
+    about="lists an order of which a shopper asked to return something, until that is answered",
+    stays="law",
+    key=At(keys.return_request, username="username", order="order"),
+    rows=[At(keys.returns_asked, at="card.at", order="order")],
+    shape={
+        "order": Ulid(refers="Order"),
+        "username": Username(personal=True),
+        "card": Map(RETURN_REQUEST_CARD),
+    },
+)
+
 TRANSACTION_GUARD = Entity(
     type="TransactionGuard",
     about="makes a transaction of the gateway one payment's own",
@@ -242,31 +265,6 @@ TRANSACTION_GUARD = Entity(
         "account": Text(most=LONGEST, personal=True, copy_of="Payment.account"),
         "payment": Ulid(refers="Payment"),
     },
-)
-
-
-def _is_charged_or_refunded(item: Item) -> str:
-    """Say what is wrong with a charge: what is refunded is less than nothing, and has no outcome."""
-    is_refund = "-refund" in item["id"]
-    if not item["amount"] or (item["amount"] < 0) != is_refund:
-        return "Its amount has the wrong sign."
-    outcomes = bool(item["transaction_id"]) + bool(item["reason"])
-    return "" if outcomes == (not is_refund) else f"It has {outcomes} outcomes."
-
-
-TEST_CHARGE = Entity(
-    type="TestCharge",
-    about="what the test gateway did under a key",
-    key=At(keys.test_charge, charge="id"),
-    shape={
-        "id": Text(most=LONGEST, pattern="[^#]+"),
-        "amount": Money(least=-MAX_TOTAL, most=MAX_TOTAL, about="less than 0: refunded"),
-        "currency": Text(pattern="[A-Za-z]{3}"),
-        "description": Text(most=LONGEST),
-        "transaction_id": Text(least=0, most=LONGEST, about="empty: declined, or a refund"),
-        "reason": Text(least=0, most=500),
-    },
-    rules=(_is_charged_or_refunded,),
 )
 
 

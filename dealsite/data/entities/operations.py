@@ -1,4 +1,4 @@
-"""What processes, commands and checks say, for whoever runs the site, and how its switch stands."""
+"""What processes, commands and checks say; how the switch of the site stands; what the test gateway did."""
 
 from typing import Literal, get_args
 
@@ -14,6 +14,7 @@ from dealsite.data.entities.attributes import (
     ListOf,
     Map,
     MapOf,
+    Money,
     Shape,
     Text,
     Time,
@@ -21,8 +22,11 @@ from dealsite.data.entities.attributes import (
     Username,
     Whole,
 )
+from dealsite.data.entities.commerce import MAX_TOTAL
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.entities.work import SITE, WORD
+from dealsite.data.table.convert import Item
+from dealsite.data.table.key_templates import LONGEST
 
 SAID_CHARACTERS = 500
 MACHINE_CHARACTERS = 100
@@ -168,4 +172,29 @@ MIGRATION = Entity(
         "is_done": Flag(),
     },
     gone=("number",),
+)
+
+
+def _is_charged_or_refunded(item: Item) -> str:
+    """Say what is wrong with a charge: what is refunded is less than nothing, and has no outcome."""
+    is_refund = "-refund" in item["id"]
+    if not item["amount"] or (item["amount"] < 0) != is_refund:
+        return "Its amount has the wrong sign."
+    outcomes = bool(item["transaction_id"]) + bool(item["reason"])
+    return "" if outcomes == (not is_refund) else f"It has {outcomes} outcomes."
+
+
+TEST_CHARGE = Entity(
+    type="TestCharge",
+    about="what the test gateway did under a key",
+    key=At(keys.test_charge, charge="id"),
+    shape={
+        "id": Text(most=LONGEST, pattern="[^#]+"),
+        "amount": Money(least=-MAX_TOTAL, most=MAX_TOTAL, about="less than 0: refunded"),
+        "currency": Text(pattern="[A-Za-z]{3}"),
+        "description": Text(most=LONGEST),
+        "transaction_id": Text(least=0, most=LONGEST, about="empty: declined, or a refund"),
+        "reason": Text(least=0, most=500),
+    },
+    rules=(_is_charged_or_refunded,),
 )

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from dealsite.data import keys
 from dealsite.data.commerce.carts import CartOwner, Line, line_from_item, saved_limit
-from dealsite.data.commerce.order_lines import OrderHistory, history, status_of
+from dealsite.data.commerce.order_lines import OrderHistory, history, open_return, status_of
 from dealsite.data.commerce.order_record import DONE, MESSAGE_KIND, Order, order_from_item
 from dealsite.data.commerce.order_returns import late_returns
 from dealsite.data.commerce.orders import as_bought
@@ -159,6 +159,7 @@ class Orders:
         self.lines: dict[Name, _Lines] = defaultdict(_Lines)
         self.logged: dict[str, Counter[str]] = defaultdict(Counter)
         self.messages: list[tuple[keys.Key, Name]] = []
+        self.asked: dict[Name, Item] = {}
 
     def see(self, item: Item) -> None:
         match item.get("type"):
@@ -169,6 +170,8 @@ class Orders:
                 lines = self.lines[line.username, line.order]
                 lines.parts.append(line)
                 lines.stored.append(key_of(item))
+            case "ReturnRequest":
+                self.asked[item["username"], item["order"]] = item
             case "AuditEntry" if item["card"]["kind"] == "order":
                 self.logged[item["card"]["subject"]][item["card"]["what"]] += 1
             case "Message" if item["card"]["kind"] == MESSAGE_KIND:
@@ -178,6 +181,10 @@ class Orders:
         for name, order in self.orders.items():
             if said := [*_disagreements(order, self.lines.pop(name, _Lines()).parts), *self._unlogged(order)]:
                 yield Problem(keys.order(*name), " ".join(said), _returns(order, said))
+            yield from _return_problems(order, self.asked.pop(name, None))
+        for item in self.asked.values():
+            what = f"This return is of the order {item['order']}, which does not exist."
+            yield Problem(key_of(item), what, (Delete(key=key_of(item), when=(exists(),)),))
         for name, lines in self.lines.items():
             for key in lines.stored:
                 yield Problem(key, f"This line is of the order {name[1]}, which does not exist.")
@@ -189,6 +196,17 @@ class Orders:
         for event in order.timeline:
             if not self.logged[order.id][DONE[event.status]]:
                 yield f"That it was {DONE[event.status]} is not in the log."
+
+
+def _return_problems(order: Order, item: Item | None) -> Iterator[Problem]:
+    """Yield that an order is among the returns and should not be, or should be and is not."""
+    key, wanted = keys.return_request(order.username, order.id), open_return(order)
+    at_version = Check(key=keys.order(order.username, order.id), when=(equals("version", order.version),))
+    if wanted is None and item is not None:
+        yield Problem(key, "Nobody asks for this return.", (Delete(key=key, when=(exists(),)), at_version))
+    elif wanted is not None and item is None:
+        what = "What its shopper asks to return is not among the returns."
+        yield Problem(keys.order(order.username, order.id), what)
 
 
 def _returns(order: Order, said: list[str]) -> tuple[Write, ...]:

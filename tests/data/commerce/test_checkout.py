@@ -41,6 +41,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, messages, profiles, users
 from dealsite.data.table import client, errors
+from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Put, Update
 from tests.builders import DAY, HOUR, LINK, NOW, make_deal, make_id
 from tests.measuring import measured
@@ -134,6 +135,7 @@ def test_whoever_ordered_is_told_and_the_log_knows(wait_for_indexes):
             "order": order.id,
             "username": "ann",
             "to": "ann@example.org",
+            "at": iso(NOW),
         }
     }
 

@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from hypothesis import given, settings as hypothesis, strategies as some
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import order_changes, order_returns, orders, payments
-from dealsite.data.commerce.order_lines import OrderHistory, OrderLine, history
+from dealsite.data.commerce.order_lines import OrderHistory, OrderLine, history, open_return
 from dealsite.data.commerce.order_record import Order, OrderMoney
 from dealsite.data.entities.commerce import (
     CANCELLED,
@@ -30,6 +31,7 @@ from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.writes import Update
 from tests.builders import NOW
 from tests.gateways.ledger import Ledger
+from tests.hostile import EXAMPLES
 from tests.measuring import measured
 from tests.payments import pay, work
 from tests.people import make_user
@@ -366,10 +368,11 @@ STEPS = some.lists(
 
 
 @pytest.mark.engines("native")
-@hypothesis(max_examples=15, deadline=None)
+@hypothesis(max_examples=EXAMPLES, deadline=None)
 @given(plan=some.sampled_from([1, 3]), steps=STEPS)
 def test_whatever_happens_no_piece_and_no_cent_is_lost(plan, steps):
-    order = of_three(plan=plan)
+    with override_settings(DEALSITE_CREDIT_OPEN=10**8):  # what earlier runs still owe
+        order = of_three(plan=plan)
     lines = ids(order)
     for number, (act, one, other, amount) in enumerate(steps, 1):
         pieces = {lines[0]: one, lines[1]: other}
@@ -392,3 +395,99 @@ def test_whatever_happens_no_piece_and_no_cent_is_lost(plan, steps):
         assert money.cancelled + money.refunded == became.taken_off
         for line in became.lines:
             assert stock(line.line.deal) == 2 + line.cancelled + line.returned
+
+
+# What shoppers ask to return
+
+
+def ask(order: Order, pieces: dict[str, int], hours: int = 2, **more: Any) -> Order:
+    given: dict[str, Any] = {"pieces": pieces, "reason": "Too loud", "now": NOW + hours * HOUR} | more
+    return order_returns.ask_return("ann", order.id, **given)
+
+
+def test_a_return_is_asked_for_listed_and_answered_by_taking_it_back(wait_for_indexes):
+    order = pay(of_three())
+    first, _ = ids(order)
+    ship(order)
+    given: dict[str, Any] = {"pieces": {first: 2}, "reason": "Too loud", "now": NOW + 2 * HOUR}
+    after = measured(order_returns.ask_return)("ann", order.id, **given)
+    assert (after.status, open_return(after)) == (SHIPPED, after.timeline[-1])
+    wait_for_indexes()
+    (listed,) = measured(orders.returns_asked)().rows
+    assert (listed.order, listed.pieces, listed.reason) == (order.id, 2, "Too loud")
+    after = take_back(order, {first: 1})
+    assert open_return(after) is None
+    wait_for_indexes()
+    assert orders.returns_asked().rows == []
+
+
+def test_a_return_is_declined_once_and_the_shopper_told_why(wait_for_indexes):
+    order = of_three()
+    first, _ = ids(order)
+    ship(order)
+    ask(order, {first: 1})
+    decline = measured(order_returns.decline_return)
+    after = decline("ann", order.id, by="eve", reason="It was worn", now=NOW + 3 * HOUR)
+    assert order_returns.decline_return("ann", order.id, by="bob", reason="x", now=NOW + 4 * HOUR) == after
+    assert (after.status, open_return(after)) == (SHIPPED, None)
+    (told, *_) = messages.inbox("ann").rows
+    assert (told.headline, told.text) == ("Your return was declined", "It was worn")
+    wait_for_indexes()
+    assert orders.returns_asked().rows == []
+    ask(order, {first: 1}, 5)
+    with pytest.raises(Conflict, match="This order changed meanwhile"):
+        order_returns.decline_return("ann", order.id, seen=3, by="eve", reason="x", now=NOW + DAY)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "hours", "error"),
+    [
+        (lambda order, line: None, 2, "0 can be chosen now"),
+        (lambda order, line: ship(order), 1 + 30 * 24, "The time to return something of this order is over"),
+        (lambda order, line: (ship(order), ask(order, {line: 1})), 3, "You asked to return something"),
+    ],
+)
+def test_what_cannot_be_returned_is_not_asked_for(prepare, hours, error):
+    order = of_three()
+    line = ids(order)[0]
+    prepare(order, line)
+    as_it_was = orders.get("ann", order.id)
+    with pytest.raises(Conflict, match=error):
+        ask(order, {line: 1}, hours)
+    assert orders.get("ann", order.id) == as_it_was
+
+
+def test_the_days_begin_anew_with_delivery():
+    order = of_three()
+    first, _ = ids(order)
+    ship(order)
+    order_changes.deliver("ann", order.id, by="eve", now=NOW + 20 * DAY)
+    ask(order, {first: 1}, 49 * 24)
+
+
+def test_nobody_declines_what_nobody_asked_for():
+    order = of_three()
+    with pytest.raises(Conflict, match="Nobody asks to return anything"):
+        order_returns.decline_return("ann", order.id, by="eve", reason="x", now=NOW + HOUR)
+
+
+def test_a_return_that_is_taken_back_and_declined_at_once_is_one_of_them():
+    order = pay(of_three())
+    first, _ = ids(order)
+    ship(order)
+    ask(order, {first: 1})
+    decline = partial(
+        order_returns.decline_return, "ann", order.id, seen=3, by="bob", reason="x", now=NOW + 3 * HOUR
+    )
+    outcomes = at_once(again(partial(take_back, order, {first: 1}, seen=3)), again(decline))
+    assert errors_of(outcomes) == [Conflict]
+    assert open_return(orders.get("ann", order.id)) is None
+
+
+def test_a_return_asked_for_many_times_at_once_by_one_form_is_asked_for_once():
+    order = of_three()
+    first, _ = ids(order)
+    ship(order)
+    outcomes = at_once(*[again(partial(ask, order, {first: 1}, seen=2))] * 4)
+    assert errors_of(outcomes) == []
+    assert len(orders.get("ann", order.id).timeline) == 3

@@ -114,6 +114,23 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "GSI2PK": "USER#ann",
         "GSI2SK": f"DELIVERED#{ORDER}",
     },
+    "ReturnRequest": {
+        "PK": "USER#ann",
+        "SK": f"RETURN#{ORDER}",
+        "type": "ReturnRequest",
+        "order": ORDER,
+        "username": "ann",
+        "card": {
+            "order": ORDER,
+            "username": "ann",
+            "name": "Ann Example",
+            "at": AT,
+            "pieces": 2,
+            "reason": "Too loud",
+        },
+        "GSI3PK": "RETURNS",
+        "GSI3SK": f"{AT}#{ORDER}",
+    },
     "TransactionGuard": {
         "PK": "TXN#test_1",
         "SK": "TXN#test_1",
