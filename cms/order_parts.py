@@ -1,6 +1,6 @@
 """A part of an order: shipped in a parcel, cancelled, taken back or made cheaper; and parcels that were delivered."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,10 @@ from cms.order_actions import read_time
 from cms.orders import order_lists
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import back_office, fresh
-from dealsite.accounts.forms import PiecesForm
+from dealsite.accounts.forms import PiecesForm, answer_form
 from dealsite.data.commerce import order_changes, order_returns, orders
 from dealsite.data.commerce.addresses import CARRIERS
-from dealsite.data.commerce.order_lines import OrderLine, history, open_return
+from dealsite.data.commerce.order_lines import OrderHistory, history, open_return
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, REDUCED, RETURN_DECLINED, RETURNED, SHIPPED
 from dealsite.data.table.errors import Conflict, Invalid
@@ -117,12 +117,18 @@ class PartForm(PiecesForm):
         label=gettext_lazy("Put the pieces back into stock"), required=False, initial=True
     )
 
-    def __init__(
-        self, data: Any, *, way: Way, order: Order, lines: Sequence[OrderLine], chosen: Mapping[str, int]
-    ) -> None:
-        super().__init__(data, order=order, lines=lines, status=way.status, chosen=chosen)
-        self.fields["reason"].help_text = gettext_lazy("The shopper reads it.")
-        for name in ("carrier", "tracking", "unpaid", "restock", "reason"):
+    def __init__(self, data: Any, *, way: Way, order: Order, became: OrderHistory, line: str) -> None:
+        asked, lines, chosen = open_return(order), became.lines, dict[str, int]()
+        if way is SHIP:
+            chosen = {one.line.id: one.to_ship for one in lines}
+        elif asked and way in (TAKE_BACK, DECLINE):
+            chosen = {one.id: moved.pieces for one, moved in became.of(asked)}
+        elif line:
+            chosen = {one.line.id: one.left_for(way.status) for one in lines if one.line.id == line}
+        super().__init__(data, lines=lines, status=way.status, chosen=chosen, asks=way.fields)
+        if way is DECLINE:
+            self.shown = [one for one in lines if one.line.id in chosen]
+        for name in ("carrier", "tracking", "unpaid", "restock"):
             if name not in way.fields or (name == "unpaid" and order.card.may_ship):
                 del self.fields[name]
         for one in lines if "amount" in way.fields else ():
@@ -133,6 +139,8 @@ class PartForm(PiecesForm):
                 decimal_places=2,
                 required=False,
             )
+        if "reason" in self.fields:
+            self.fields["reason"].help_text = gettext_lazy("The shopper reads it.")
 
 
 @back_office.form("1 get + 1 query")
@@ -192,56 +200,28 @@ def deliver_parcel(request: EditorRequest, username: str, order_id: str) -> Http
     return redirect("cms_order", username, order_id)
 
 
-def _form(
-    request: EditorRequest, username: str, order_id: str, way: Way, *, is_seen: bool = False
-) -> tuple[Order, PartForm]:
-    """Return an order as it is now, and the form for it; `is_seen`: what was sent is shown with that."""
-    order, lines = orders.with_lines(orders.get(username, order_id))
-    became, asked = history(order, lines), open_return(order)
-    pieces: dict[str, int] = {}
-    if way is SHIP:
-        pieces = {one.line.id: one.to_ship for one in became.lines}
-    elif asked and way in (TAKE_BACK, DECLINE):
-        pieces = {line.id: one.pieces for line, one in became.of(asked)}
-    elif line := request.GET.get("line"):
-        pieces = {one.line.id: one.left_for(way.status) for one in became.lines if one.line.id == line}
-    if way is REDUCE:
-        there = [one for one in became.lines if one.worth]
-    elif way is DECLINE:
-        there = [one for one in became.lines if one.line.id in pieces]
-    else:
-        there = [one for one in became.lines if one.left_for(way.status)]
-    data = request.POST.copy() if request.method == "POST" else None
-    if data and is_seen:
-        data["seen"] = str(len(order.timeline))
-    return order, PartForm(data, way=way, order=order, lines=there, chosen=pieces)
-
-
 def _page(request: EditorRequest, username: str, order_id: str, way: Way) -> HttpResponse:
-    order, form = _form(request, username, order_id, way)
-    status = 422 if form.is_bound else 200
-    if form.is_valid():
+    order, lines = orders.with_lines(orders.get(username, order_id))
+    data, line = request.POST if request.method == "POST" else None, request.GET.get("line", "")
+    form = PartForm(data, way=way, order=order, became=history(order, lines), line=line)
+    if not form.is_bound and not form.shown:
+        messages.info(request, way.nothing)
+        return redirect("cms_order", username, order_id)
+
+    def act() -> HttpResponse | None:
         by, now = request.user.username, timezone.now()
         try:
             way.carry_out(username, order_id, **form.chosen(), by=by, now=now)
-        except (Conflict, Invalid) as error:
-            order, form = _form(request, username, order_id, way, is_seen=True)
-            form.add_error(None, str(error))
-            status = 409 if isinstance(error, Conflict) else 422
-        else:
-            messages.success(request, way.done)
-            return redirect("cms_order", username, order_id)
-    if not form.lines:
-        messages.info(request, way.nothing)
+        except Invalid as wrong:
+            form.add_error(None, str(wrong))
+            return None
+        messages.success(request, way.done)
         return redirect("cms_order", username, order_id)
-    context = {
-        "order": order,
-        "way": way,
-        "form": form,
-        "trail": [
-            (reverse("cms_orders"), _("Orders")),
-            (reverse("cms_order", args=[username, order.id]), order.card.name),
-            ("", way.title),
-        ],
-    }
-    return render(request, "cms/orders/order_part.html", context, status=status)
+
+    trail = [
+        (reverse("cms_orders"), _("Orders")),
+        (reverse("cms_order", args=[username, order.id]), order.card.name),
+        ("", way.title),
+    ]
+    more = {"order": order, "way": way, "trail": trail}
+    return answer_form(request, "cms/orders/order_part.html", form, act, refusals=(Conflict,), **more)

@@ -17,14 +17,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from cms.lists.deal_list import id_in, query
-from cms.payments import ALL, MOST_EXPORTED_DAYS, read_span, with_addresses
+from cms.payments import ALL, MOST_EXPORTED_DAYS, address_to, read_span, with_addresses
 from cms.shared.requests import EditorRequest, next_address
 from dealsite.accounts.decorators import back_office
 from dealsite.accounts.forms import AddressForm
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
-from dealsite.data.commerce.address_changes import change_address, too_late
 from dealsite.data.commerce.carts import Line
+from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import history, open_return
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
@@ -310,7 +310,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         "events": [(event, became.of(event)) for event in stored.timeline[::-1]],
         "asked": asked,
         "asked_lines": became.of(asked) if asked else [],
-        "next_tries": [one for one in paid if one.status == FAILED and not one.final][:1],
+        "failed": next(((one, address_to("retry", one)) for one in paid if one.status == FAILED), None),
         "email": address_of_today(stored, shopper),
         "is_confirmed": bool(shopper and shopper.email),
         "mails": [(subject_of(one.status, one.headline), one) for one in mails],

@@ -236,6 +236,12 @@ def may(payment: Payment) -> tuple[str, ...]:
     return MAY.get(payment.status, ()) if payment.kept else ()
 
 
+def address_to(what: str, payment: Payment) -> str:
+    """Return the page that does something with a payment: retry, cancel, refund."""
+    named = query({"account": payment.account, "due": iso(payment.due_at)})
+    return reverse(f"cms_{what}_payment", args=[payment.id]) + named
+
+
 def _asked(request: EditorRequest, payment_id: str) -> Payment:
     """Return the payment that an address or a form names; NotFound."""
     data = request.POST if request.method == "POST" else request.GET
@@ -249,7 +255,6 @@ def _asked(request: EditorRequest, payment_id: str) -> Payment:
 def payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     """One payment: its state, and what happened to it."""
     found = _asked(request, payment_id)
-    here = query({"account": found.account, "due": iso(found.due_at)})
     account_address = reverse("cms_account_payments") + query({"account": found.account})
     next_is = {
         SCHEDULED: _("Will be charged"),
@@ -259,7 +264,7 @@ def payment(request: EditorRequest, payment_id: str) -> HttpResponse:
     context = {
         "payment": found,
         "history": found.timeline[::-1],
-        "may": [(what, reverse(f"cms_{what}_payment", args=[found.id]) + here) for what in may(found)],
+        "may": [(what, address_to(what, found)) for what in may(found)],
         "next_is": next_is.get("" if found.final else found.status, ""),
         "account_address": account_address,
         "trail": [(reverse("cms_payments"), _("Payments")), (account_address, found.account), ("", found.id)],

@@ -179,7 +179,7 @@ def go_shopping() -> None:
     )
     (line,) = orders.lines_of(order_changes.place(form, now=NOW))
     order_changes.ship("ann", ORDER, pieces={line.id: 1}, unpaid=True, by="eve", now=NOW)
-    order_returns.ask_return("ann", ORDER, pieces={line.id: 1}, reason="Too loud", now=NOW)
+    order_returns.ask_return("ann", ORDER, pieces={line.id: 1}, by="ann", reason="Too loud", now=NOW)
     cart_changes.add(ANN, cart_changes.CartAddition(DESK, 1, LINE), now=NOW)
     saved = cart_changes.move(ANN, carts.read(ANN, now=NOW).active[0].ref, SAVED, now=NOW)
     assert saved is not None

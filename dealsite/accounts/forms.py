@@ -14,7 +14,6 @@ from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
 from dealsite.data.commerce.addresses import ADDRESS_FIELDS, MISSING, Address, clean_address
 from dealsite.data.commerce.order_lines import OrderLine
-from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, MAX_QUANTITY, NOTE_CHARACTERS
 from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
@@ -93,7 +92,10 @@ class AddressForm(forms.Form):
 
 
 class PiecesForm(forms.Form):
-    """How many pieces of which lines of an order something is to happen to, and why; `seen` events were known."""
+    """How many pieces of which lines of an order something is to happen to, and why; `seen` events were known.
+
+    It reads all `lines`, so that what is sent twice is read twice; `shown` are those that can be chosen now.
+    """
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"), max_length=NOTE_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2})
@@ -101,20 +103,30 @@ class PiecesForm(forms.Form):
     seen = forms.IntegerField(widget=forms.HiddenInput)
 
     def __init__(
-        self, data: Any, *, order: Order, lines: Sequence[OrderLine], status: str, chosen: Mapping[str, int]
+        self,
+        data: Any,
+        *,
+        lines: Sequence[OrderLine],
+        status: str,
+        chosen: Mapping[str, int],
+        asks: Sequence[str] = ("pieces", "reason"),
     ) -> None:
-        super().__init__(data, initial={"seen": len(order.timeline)})
-        self.lines, self.status = lines, status
-        for one in lines:
-            if left := one.left_for(status):
-                self.fields[f"pieces-{one.line.id}"] = forms.IntegerField(
-                    label=_("Pieces of %(title)s") % {"title": one.line.title},
-                    min_value=0,
-                    max_value=MAX_QUANTITY,
-                    required=False,
-                    initial=chosen.get(one.line.id, left if len(lines) == 1 else 0),
-                    widget=forms.NumberInput(attrs={"max": left}),
-                )
+        super().__init__(data)
+        has_pieces = "pieces" in asks
+        self.shown = [one for one in lines if (one.left_for(status) if has_pieces else one.worth)]
+        self.status = status
+        for one in lines if has_pieces else ():
+            left = one.left_for(status)
+            self.fields[f"pieces-{one.line.id}"] = forms.IntegerField(
+                label=_("Pieces of %(title)s") % {"title": one.line.title},
+                min_value=0,
+                max_value=MAX_QUANTITY,
+                required=False,
+                initial=chosen.get(one.line.id, left if len(self.shown) == 1 else 0),
+                widget=forms.NumberInput(attrs={"max": left}),
+            )
+        if "reason" not in asks:
+            del self.fields["reason"]
 
     def field_of(self, what: str, one: OrderLine) -> forms.BoundField | None:
         name = f"{what}-{one.line.id}"
@@ -129,7 +141,7 @@ class PiecesForm(forms.Form):
                 self.field_of("pieces", one),
                 self.field_of("amount", one),
             )
-            for one in self.lines
+            for one in self.shown
         ]
 
     def others(self) -> list[forms.BoundField]:

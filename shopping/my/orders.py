@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.forms import AddressForm, PiecesForm
+from dealsite.accounts.forms import AddressForm, PiecesForm, answer_form
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import (
     cart_changes,
@@ -25,9 +25,9 @@ from dealsite.data.commerce import (
     orders as stored_orders,
     payments,
 )
-from dealsite.data.commerce.address_changes import change_address, too_late
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Line
+from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import history, open_return, return_ends
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import IncompleteOrder
@@ -146,11 +146,12 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     if not settings.DEALSITE_SHOPPERS_CANCEL:
         raise NotFound(CANCEL.nothing)
     try:
-        order_changes.cancel(username, order_id, by=username, now=timezone.now())
+        found = order_changes.cancel(username, order_id, by=username, now=timezone.now())
     except Conflict as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Your order is cancelled. What you paid for it is on its way back."))
+        whole = _("Your order is cancelled. What you paid for it is on its way back.")
+        messages.success(request, whole if found.status == CANCELLED else CANCEL.done)
     return HttpResponseRedirect(reverse("order", args=[order_id]))
 
 
@@ -164,6 +165,7 @@ class Way(NamedTuple):
     done: Text
     nothing: Text
     carry_out: Callable[..., Order]
+    asks: tuple[str, ...]
 
 
 CANCEL = Way(
@@ -174,6 +176,7 @@ CANCEL = Way(
     gettext_lazy("It is cancelled. What you paid for it is on its way back."),
     gettext_lazy("Nothing of this order can be cancelled any more."),
     order_changes.cancel,
+    ("pieces",),
 )
 RETURN = Way(
     RETURN_ASKED,
@@ -183,52 +186,50 @@ RETURN = Way(
     gettext_lazy("We have your request, and answer soon."),
     gettext_lazy("Nothing of this order can be returned."),
     order_returns.ask_return,
+    ("pieces", "reason"),
 )
 
 
 @signed_in.form("1 get + 1 query")
 def cancel_part(request: UserRequest, order_id: str) -> HttpResponse:
     """Ask which pieces, then cancel them. 1 get + 1 query; 1 get + 1 query + 2 batch gets + 1 transaction more."""
-    return _part(request, order_id, CANCEL)
+    return _part(request, order_id, CANCEL, may=lambda order: settings.DEALSITE_SHOPPERS_CANCEL)
 
 
 @signed_in.form("1 get + 1 query")
 def return_part(request: UserRequest, order_id: str) -> HttpResponse:
     """Ask which pieces and why, and have the back office decide. 1 get + 1 query; as much + 1 transaction more."""
-    return _part(request, order_id, RETURN)
+    now = timezone.now()
+    return _part(
+        request, order_id, RETURN, may=lambda order: request.method == "POST" or may_return(order, now)
+    )
 
 
-def _part(request: UserRequest, order_id: str, way: Way) -> HttpResponse:
+def _part(request: UserRequest, order_id: str, way: Way, *, may: Callable[[Order], bool]) -> HttpResponse:
     username, now = request.user.username, timezone.now()
     order, lines = stored_orders.with_lines(stored_orders.get(username, order_id))
-    there = [one for one in history(order, lines).lines if one.left_for(way.status)]
-    may = may_cancel(order) if way is CANCEL else may_return(order, now)
     form = PiecesForm(
         request.POST if request.method == "POST" else None,
-        order=order,
-        lines=there if may else [],
+        lines=history(order, lines).lines,
         status=way.status,
         chosen={},
+        asks=way.asks,
     )
-    if way is CANCEL:
-        del form.fields["reason"]
-    if not form.lines:
+    if not may(order) or not (form.is_bound or form.shown):
         messages.info(request, way.nothing)
         return HttpResponseRedirect(reverse("order", args=[order_id]))
-    status = 422 if form.is_bound else 200
-    if form.is_valid():
-        by = {"by": username} if way is CANCEL else {}
+
+    def act() -> HttpResponse | None:
         try:
-            way.carry_out(username, order_id, **form.chosen(), **by, now=now)
-        except (Conflict, Invalid) as error:
-            form.add_error(None, str(error))
-            status = 409 if isinstance(error, Conflict) else 422
-        else:
-            messages.success(request, way.done)
-            return HttpResponseRedirect(reverse("order", args=[order_id]))
-    return render(
-        request, "shopping/my/order_part.html", {"order": order, "form": form, "way": way}, status=status
-    )
+            way.carry_out(username, order_id, **form.chosen(), by=username, now=now)
+        except Invalid as wrong:
+            form.add_error(None, str(wrong))
+            return None
+        messages.success(request, way.done)
+        return HttpResponseRedirect(reverse("order", args=[order_id]))
+
+    template = "shopping/my/order_part.html"
+    return answer_form(request, template, form, act, refusals=(Conflict,), order=order, way=way)
 
 
 def may_cancel(order: Order) -> bool:

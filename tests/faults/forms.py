@@ -387,7 +387,7 @@ def _cart_and_orders(content: Content, more: More) -> None:
     for order_id in (more["shipped"], more["asked"]):
         order_changes.ship(SHOPPER, order_id, tracking="", unpaid=True, by=ADMIN, now=NOW)
     pieces = {line.id: 1 for line in orders.lines_of(asked)}
-    order_returns.ask_return(SHOPPER, asked.id, pieces=pieces, reason="Too loud", now=NOW)
+    order_returns.ask_return(SHOPPER, asked.id, pieces=pieces, by=SHOPPER, reason="Too loud", now=NOW)
     more["removed"] = make_deal(title="Removed").id
     owner = carts.user_cart(SHOPPER)
     for deal in (more["edited"], content.id("ending")):

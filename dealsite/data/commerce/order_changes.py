@@ -25,14 +25,17 @@ from dealsite.data.commerce.order_record import (
     OrderCard,
     OrderMoney,
     clean_tracking,
+    message_write,
     moved_lines,
     notice_writes,
     order_item,
+    order_write,
 )
-from dealsite.data.commerce.order_returns import counted, order_write, proposed, take_off
+from dealsite.data.commerce.order_returns import counted, proposed, take_off
 from dealsite.data.commerce.orders import with_lines
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.commerce.payments import insert_writes, new_payments, no_credit, plans_for
+from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
     ACTIVE,
     CANCELLED,
@@ -305,13 +308,12 @@ def ship(
 
     def attempt() -> Order:
         order, lines = counted(username, order_id), list[Line]()
-        event: Event | None = Event(
-            SHIPPED, next_time(order, now), by, note, carrier=carrier, tracking=tracking
-        )
+        event: Event | None
         if pieces is None:
             if order.status == SHIPPED:
                 return order
             _expect_before(order, SHIPPED)
+            event = Event(SHIPPED, next_time(order, now), by, note, carrier=carrier, tracking=tracking)
         else:
             order, lines = with_lines(order)
             event = proposed(
@@ -432,3 +434,43 @@ def expire(job: Job, now: datetime) -> None:
     """Carry out a job of this kind: cancel an order that nothing was paid of since, nor will be by itself."""
     payload = payload_from_item(ExpiryPayload, job.payload)
     cancel(payload.username, payload.order, by=SITE, reason=NEVER_PAID, now=now, given_up=True)
+
+
+ADDRESS_CHANGED = "The address of your order was changed"  # a message's headline
+ON_ITS_WAY = gettext_lazy("This order is on its way: only its carrier can still take it to another address.")
+TOO_LATE = gettext_lazy("This order is %(state)s: its address cannot be changed any more.")
+
+
+@access_pattern("change where an order goes", "1 get + 1 transaction")
+def change_address(username: str, order_id: str, address: Address, *, by: str, now: datetime) -> Order:
+    """Have an order that is PLACED go elsewhere; harmless if it goes there. NotFound, Conflict, Invalid.
+
+    Where somebody else did it, its shopper gets a message. Neither that nor the audit log says where it goes.
+    """
+    address = clean_address(address)
+
+    def attempt() -> Order:
+        order = orders.get(username, order_id)
+        if order.address == address:
+            return order
+        if why_not := too_late(order):
+            raise Conflict(why_not)
+        card = replace(order.card, name=address.name)
+        changed = replace(order, card=card, address=address, version=order.version + 1)
+        writes: list[Write] = [
+            order_write(order, changed),
+            audit.entry_write(by=by, kind="order", subject=order_id, what="changed address", now=now),
+        ]
+        if by != username:
+            writes.append(message_write(order, ADDRESS_CHANGED, now=now))
+        table.transact(writes)
+        return changed
+
+    return table.retrying(attempt)
+
+
+def too_late(order: Order) -> str:
+    """Return why an order cannot go elsewhere any more, '' while it can."""
+    if order.status == PLACED:
+        return ""
+    return str(ON_ITS_WAY if order.status == SHIPPED else TOO_LATE % {"state": WORDS[order.status]})

@@ -17,16 +17,17 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data.commerce.carts import Line
 from dealsite.data.commerce.order_record import ZERO, Event, EventLine, Order
+from dealsite.data.commerce.payments import with_currency
 from dealsite.data.entities.commerce import (
     CANCELLED,
     DELIVERED,
     MOST_EVENTS,
     PLACED,
-    REDUCED,
     RETURN_ASKED,
     RETURN_DECLINED,
     RETURNED,
     SHIPPED,
+    TAKEN_BACK,
 )
 from dealsite.data.table.errors import Conflict, Invalid
 
@@ -178,15 +179,18 @@ def _moved(event: Event, so_far: OrderHistory) -> Chosen:
         parcel = next(one for one in so_far.parcels if one.event.at == event.parcel)
         held = ((line.id, min(pieces, there[line.id].on_the_way)) for line, pieces in parcel.lines)
         return {line_id: EventLine(pieces) for line_id, pieces in held if pieces}
-    if event.lines or event.status == REDUCED:
-        return {line_id: one for line_id, one in event.lines.items() if line_id in there}
-    return all_left(so_far.lines, event.status)
+    return about(event, so_far.lines)
+
+
+def about(event: Event, lines: Sequence[OrderLine]) -> Chosen:
+    """Return what an event, which delivers no parcel, does to which lines as they were before it."""
+    return event.lines or all_left(lines, event.status)
 
 
 def all_left(lines: Iterable[OrderLine], status: str) -> Chosen:
     """Return all pieces that can come to a status; what is cancelled or returned is not to be paid."""
     left = ((one, one.left_for(status)) for one in lines)
-    is_off = status in (CANCELLED, RETURNED)
+    is_off = status in TAKEN_BACK
     return {
         one.line.id: EventLine(pieces, one.price_of(pieces) if is_off else ZERO)
         for one, pieces in left
@@ -235,9 +239,9 @@ def choose(
             words = {"title": one.line.title, "left": left}
             raise Conflict(_("Of “%(title)s”, %(left)s can be chosen now.") % words)
         if amount is None:
-            amount = one.price_of(count) if status in (CANCELLED, RETURNED) else ZERO
+            amount = one.price_of(count) if status in TAKEN_BACK else ZERO
         if not ZERO <= amount <= one.worth:
-            words = {"title": one.line.title, "most": one.worth}
+            words = {"title": one.line.title, "most": with_currency(one.worth)}
             raise Invalid(_("For “%(title)s”, enter an amount up to %(most)s.") % words)
         if count or amount:
             chosen[line_id] = EventLine(count, amount)

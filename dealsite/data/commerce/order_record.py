@@ -51,11 +51,11 @@ from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
 from dealsite.data.names import as_typed
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Conflict, Invalid, NotFound
+from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import to_end
-from dealsite.data.table.writes import Delete, Put, Update, Write, absent, exists
+from dealsite.data.table.writes import Delete, Put, Update, Write, absent, equals, exists
 
 WRONG_TRACKING = gettext_lazy(
     "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
@@ -246,6 +246,18 @@ def order_item(order: Order) -> Item:
     return ORDER.item(own | stored)
 
 
+def order_write(order: Order, changed: Order) -> Write:
+    """Return the write that makes one version of an order the next; VersionConflict where somebody was faster."""
+    item, old = order_item(changed), order_item(order)
+    return Update(
+        key=keys.order(order.username, order.id),
+        set={name: value for name, value in item.items() if value is not None and old.get(name) != value},
+        remove=[name for name in old if name not in item],
+        when=(equals("version", order.version),),
+        otherwise=VersionConflict(),
+    )
+
+
 _read_card = reader(ORDER_CARD, OrderCard)
 _read_order, _store_order = reader(ORDER.shape, Order), writer(ORDER.shape, Order)
 
@@ -319,17 +331,8 @@ def clean_tracking(tracking: str) -> str:
 def notice_writes(order: Order, event: Event, log_note: str = "") -> list[Write]:
     """Return what tells of an event: a message, a mail, and an audit entry, whose note may be its own. 3 actions."""
     now, note, username = event.at, event.note, order.username
-    item = messages.message_item(
-        username,
-        new_ulid(now),
-        kind=MESSAGE_KIND,
-        headline=event.headline,
-        deal="",
-        text=note,
-        order=order.id,
-    )
     return [
-        Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),)),
+        message_write(order, event.headline, note, now=now),
         mails.order_notice(
             event.status, order_id=order.id, username=username, to=order.email, at=now, now=now
         ),
@@ -342,6 +345,13 @@ def notice_writes(order: Order, event: Event, log_note: str = "") -> list[Write]
             note=log_note or note,
         ),
     ]
+
+
+def message_write(order: Order, headline: str, text: str = "", *, now: datetime) -> Put:
+    """Return the write of a message to an order's shopper."""
+    more = {"kind": MESSAGE_KIND, "headline": headline, "deal": "", "text": text, "order": order.id}
+    item = messages.message_item(order.username, new_ulid(now), **more)
+    return Put(key=(item["PK"], item["SK"]), item=item, when=(absent(),))
 
 
 USE_CARD = "use_card"  # the kind of job

@@ -19,6 +19,7 @@ from dealsite.data.commerce.order_lines import (
     DAMAGED,
     Chosen,
     OrderLine,
+    about,
     after,
     all_left,
     choose,
@@ -36,7 +37,7 @@ from dealsite.data.commerce.order_record import (
     clean_note,
     moved_lines,
     notice_writes,
-    order_item,
+    order_write,
     return_request_item,
 )
 from dealsite.data.commerce.orders import lines_at, with_lines
@@ -78,12 +79,18 @@ def take_back(
     NotFound, Invalid; Conflict for more than was sent, and where something else happened since.
     """
 
-    def attempt() -> Order:
-        order, lines = with_lines(counted(username, order_id))
-        event = proposed(order, lines, RETURNED, pieces, amounts, seen=seen, by=by, note=reason, now=now)
-        return take_off(order, lines, event, restock=restock) if event else order
-
-    return table.retrying(attempt)
+    return _take_off(
+        username,
+        order_id,
+        RETURNED,
+        pieces,
+        amounts,
+        restock=restock,
+        seen=seen,
+        by=by,
+        reason=reason,
+        now=now,
+    )
 
 
 @access_pattern("have an order cost less", "1 get + 1 query + 1 batch get + 1 transaction")
@@ -99,10 +106,26 @@ def reduce(
 ) -> Order:
     """Take amounts off what is to be paid for lines, which stay with the shopper; see `take_back`."""
 
+    return _take_off(username, order_id, REDUCED, {}, amounts, seen=seen, by=by, reason=reason, now=now)
+
+
+def _take_off(
+    username: str,
+    order_id: str,
+    status: str,
+    pieces: Mapping[str, int],
+    amounts: Mapping[str, Decimal] | None,
+    *,
+    restock: bool = False,
+    seen: int | None,
+    by: str,
+    reason: str,
+    now: datetime,
+) -> Order:
     def attempt() -> Order:
         order, lines = with_lines(counted(username, order_id))
-        event = proposed(order, lines, REDUCED, {}, amounts, seen=seen, by=by, note=reason, now=now)
-        return take_off(order, lines, event, restock=False) if event else order
+        event = proposed(order, lines, status, pieces, amounts, seen=seen, by=by, note=reason, now=now)
+        return take_off(order, lines, event, restock=restock) if event else order
 
     return table.retrying(attempt)
 
@@ -114,6 +137,7 @@ def ask_return(
     *,
     pieces: Mapping[str, int],
     seen: int | None = None,
+    by: str,
     reason: str = "",
     now: datetime,
 ) -> Order:
@@ -121,7 +145,7 @@ def ask_return(
 
     def attempt() -> Order:
         order, lines = with_lines(counted(username, order_id))
-        event = proposed(order, lines, RETURN_ASKED, pieces, seen=seen, by=username, note=reason, now=now)
+        event = proposed(order, lines, RETURN_ASKED, pieces, seen=seen, by=by, note=reason, now=now)
         if event is None:
             return order
         ends = return_ends(order)
@@ -130,7 +154,7 @@ def ask_return(
         if open_return(order):
             raise Conflict(ASKED_ALREADY)
         changed = after(order, event, lines)
-        count = sum(one.pieces for one in history(changed, lines).moved[event.at].values())
+        count = sum(one.pieces for one in about(event, history(order, lines).lines).values())
         request = ReturnRequest(order.id, username, order.card.name, event.at, count, event.note)
         key = keys.return_request(username, order.id)
         listed = Put(key=key, item=return_request_item(request), when=(absent(),))
@@ -155,7 +179,8 @@ def decline_return(
             raise Conflict(NOT_ASKED)
         if seen not in (None, len(order.timeline)):
             raise Conflict(SINCE_CHANGED)
-        event = Event(RETURN_DECLINED, next_time(order, now), by, clean_note(reason), wanted.lines)
+        asked = history(order, lines).moved[wanted.at]
+        event = Event(RETURN_DECLINED, next_time(order, now), by, clean_note(reason), asked)
         changed = after(order, event, lines)
         answered = _answered(order)
         table.transact([order_write(order, changed), *answered, *notice_writes(changed, event)])
@@ -222,7 +247,7 @@ def take_off(
 ) -> Order:
     """Store what an event takes off an order as it was read; VersionConflict where anything of it has changed since."""
     before, changed = history(order, lines), after(order, event, lines)
-    taken = history(changed, lines).moved[event.at]
+    taken = about(event, before.lines)
     paid = payments.of_order(order.username, order.payments) if paid is None else paid
     amount = sum((one.amount for one in taken.values()), ZERO)
     is_whole = event.status == CANCELLED and not event.lines
@@ -265,18 +290,6 @@ def _line_writes(order: Order, lines: Sequence[OrderLine], taken: Chosen, at: da
         item = line_item(back, owner, None)
         writes.append(Put(key=owner.line(RETURNED, at, one.line.id), item=item, when=(absent(),)))
     return writes
-
-
-def order_write(order: Order, changed: Order) -> Write:
-    """Return the write that makes one version of an order the next; VersionConflict where somebody was faster."""
-    item, old = order_item(changed), order_item(order)
-    return Update(
-        key=keys.order(order.username, order.id),
-        set={name: value for name, value in item.items() if value is not None and old.get(name) != value},
-        remove=[name for name in old if name not in item],
-        when=(equals("version", order.version),),
-        otherwise=VersionConflict(),
-    )
 
 
 def late_returns(order: Order, *, now: datetime) -> list[Write]:

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
@@ -33,7 +33,6 @@ from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import (
     ACTIVE,
-    CANCELLED,
     FAILED,
     ORDER_STATUSES,
     PROCESSED,
@@ -41,6 +40,7 @@ from dealsite.data.entities.commerce import (
     REFUNDED,
     RETURNED,
     SAVED,
+    TAKEN_BACK,
 )
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
@@ -69,7 +69,6 @@ INCOMPLETE = gettext_lazy(
 
 
 OrdersPage = Page[OrderCard]
-PageRow = TypeVar("PageRow")
 
 
 @access_pattern("one order of a user", "1 get")
@@ -130,18 +129,9 @@ def waiting(
     """
     if status not in keys.WAITING:
         raise Invalid(status=gettext_lazy("There is no such status."))
-    after, before = _positions(after, before)
-    rows = paging.merged(
-        [keys.WAITING[status].partition(number) for number in range(keys.ORDER_SHARDS)],
-        index=keys.GSI3,
-        low=f"{after}~" if after else None,
-        high=_just_below(before) if before else None,
-        newest_first=bool(before),
-        limit=size + 1,
-    )
-    cards = [OrderCard.from_item(row["card"]) for row in rows]
-    places = [keys.orders_to_ship.position(card.placed_at, card.id) for card in cards]
-    return _page_of(cards, places, size, after=after, before=before)
+    partitions = [keys.WAITING[status].partition(number) for number in range(keys.ORDER_SHARDS)]
+    page = _oldest_first(partitions, size, after=after, before=before)
+    return page.showing([OrderCard.from_item(row["card"]) for row in page.rows])
 
 
 @access_pattern("how many orders wait to be shipped", "4 queries")
@@ -169,18 +159,20 @@ def placed_between(first: datetime, until: datetime) -> Iterator[list[OrderCard]
 @access_pattern("returns that shoppers asked for, oldest first", "1 query")
 def returns_asked(*, after: str | None = None, before: str | None = None) -> Page[ReturnRequest]:
     """Return one page of returns that nobody has answered yet; BadCursor."""
+    page = _oldest_first([keys.returns_asked.partition()], PAGE_SIZE, after=after, before=before)
+    return page.showing([ReturnRequest.from_item(row["card"]) for row in page.rows])
+
+
+def _oldest_first(
+    partitions: Sequence[str], size: int, *, after: str | None, before: str | None
+) -> Page[Item]:
+    """Return a page of the rows of partitions of GSI3 together, by times and ids. 1 query each."""
     after, before = _positions(after, before)
-    rows = table.query(
-        keys.returns_asked.partition(),
-        index=keys.GSI3,
-        low=f"{after}~" if after else None,
-        high=_just_below(before) if before else None,
-        newest_first=bool(before),
-        limit=PAGE_SIZE + 1,
+    low, high = f"{after}~" if after else None, _just_below(before) if before else None
+    rows = paging.merged(
+        partitions, index=keys.GSI3, low=low, high=high, newest_first=bool(before), limit=size + 1
     )
-    found = [ReturnRequest.from_item(row["card"]) for row in rows]
-    places = [keys.returns_asked.position(one.at, one.order) for one in found]
-    return _page_of(found, places, PAGE_SIZE, after=after, before=before)
+    return _page_of(rows, [row["GSI3SK"] for row in rows], size, after=after, before=before)
 
 
 def _positions(after: str | None, before: str | None) -> tuple[str | None, str | None]:
@@ -191,8 +183,8 @@ def _positions(after: str | None, before: str | None) -> tuple[str | None, str |
 
 
 def _page_of(
-    rows: list[PageRow], places: list[str], size: int, *, after: str | None, before: str | None
-) -> Page[PageRow]:
+    rows: list[Item], places: list[str], size: int, *, after: str | None, before: str | None
+) -> Page[Item]:
     """Return a page of rows with their positions, backwards for `before`: one more is there if there are more."""
     shown, more = list(zip(rows, places, strict=True))[:size], len(rows) > size
     if not shown:
@@ -309,10 +301,8 @@ def found_lines(order: Order) -> tuple[Order, list[Line], IncompleteOrder | None
     again where the order has changed.
     """
     while True:
-        back = [event.at for event in order.timeline if event.status in (CANCELLED, RETURNED)]
-        places = (
-            [] if order.status in (CANCELLED, RETURNED) else [(PURCHASED, order.placed_at, order.placed_at)]
-        )
+        back = [event.at for event in order.timeline if event.status in TAKEN_BACK]
+        places = [] if order.status in TAKEN_BACK else [(PURCHASED, order.placed_at, order.placed_at)]
         places += [(RETURNED, back[0], back[-1])] if back else []
         lines = as_bought(chain(*together(*(partial(lines_at, order, *place) for place in places))))
         problem = _problem(order.card, lines)
@@ -368,15 +358,15 @@ def lines_of_many(cards: Sequence[OrderCard]) -> dict[str, list[Line]]:
         PURCHASED: keys.cart_line.between(PURCHASED, newest)[1],
         RETURNED: keys.cart_line.between(RETURNED)[1],
     }
-    is_gone = {card.id: card.status in (CANCELLED, RETURNED) for card in cards}
     partition = user_cart(cards[0].username).partition
 
     def rows_of(status: str) -> list[Item]:
         low = keys.cart_line.between(status, oldest)[0]
         return table.query(partition, low=low, high=tops[status], limit=AT_ONCE, consistent=True)
 
-    places = sorted({RETURNED for card in cards if card.taken_back or is_gone[card.id]})
-    places += sorted({PURCHASED for card in cards if not is_gone[card.id]})
+    places = [PURCHASED] if any(card.status not in TAKEN_BACK for card in cards) else []
+    if any(card.taken_back or card.status in TAKEN_BACK for card in cards):
+        places.append(RETURNED)
     found: dict[str, list[Line]] = {card.id: [] for card in cards}
     for row in chain(*together(*(partial(rows_of, status) for status in places))):
         if row.get("order") in found:
@@ -477,4 +467,5 @@ def bought(username: str, *, after: str | None = None, before: str | None = None
         consistent=True,
     )
     places = [row["SK"].removeprefix(f"{PURCHASED}#") for row in rows]
-    return _page_of([line_from_item(row) for row in rows], places, PAGE_SIZE, after=after, before=before)
+    page = _page_of(rows, places, PAGE_SIZE, after=after, before=before)
+    return page.showing([line_from_item(row) for row in page.rows])

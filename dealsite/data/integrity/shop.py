@@ -17,7 +17,16 @@ from dealsite.data.commerce.order_lines import OrderHistory, history, open_retur
 from dealsite.data.commerce.order_record import DONE, MESSAGE_KIND, Order, order_from_item
 from dealsite.data.commerce.order_returns import late_returns
 from dealsite.data.commerce.orders import as_bought
-from dealsite.data.entities.commerce import ACTIVE, CANCELLED, MAX_ACTIVE, PLACED, PURCHASED, RETURNED, SAVED
+from dealsite.data.entities.commerce import (
+    ACTIVE,
+    CANCELLED,
+    MAX_ACTIVE,
+    PLACED,
+    PURCHASED,
+    RETURNED,
+    SAVED,
+    TAKEN_BACK,
+)
 from dealsite.data.entities.people import profile_rows
 from dealsite.data.integrity.problem import (
     Problem,
@@ -231,7 +240,7 @@ def _disagreements(order: Order, parts: list[Line]) -> Iterator[str]:
     if len({line.deal for line in lines}) < len(lines):
         yield "A deal stands in it twice."
     if {(part.id, part.status, part.at): part.quantity for part in parts} != _parts(order, now):
-        yield NOT_ALL.format(RETURNED if order.status in (CANCELLED, RETURNED) else PURCHASED)
+        yield NOT_ALL.format(RETURNED if order.status in TAKEN_BACK else PURCHASED)
     if lines and status_of(now.lines) != order.status:
         yield f"It is {order.status}, and its timeline is not."
     if not order.timeline or (order.timeline[0].status, order.timeline[0].at) != (PLACED, order.placed_at):
@@ -242,7 +251,7 @@ def _parts(order: Order, now: OrderHistory) -> dict[tuple[str, str, datetime], i
     """Return where the parts of an order's lines stand, by what happened to it, and how many pieces are there."""
     found = {(one.line.id, PURCHASED, order.placed_at): one.kept for one in now.lines if one.kept}
     for event in order.timeline:
-        if event.status in (CANCELLED, RETURNED):
+        if event.status in TAKEN_BACK:
             moved = now.moved[event.at].items()
             found |= {(line, RETURNED, event.at): one.pieces for line, one in moved if one.pieces}
     return found

@@ -135,11 +135,38 @@ def test_a_form_of_an_order_that_changed_meanwhile_is_shown_again_and_can_be_sen
     assert send(office, order, "ship", 1, 1).status_code == 302
 
 
+@pytest.mark.parametrize("what", ["ship", "cancel", "return", "decline", "reduce"])
+def test_a_form_about_all_that_is_left_may_be_sent_twice(office, order, what):
+    pieces: tuple[int, ...] = () if what in ("decline", "reduce") else (2, 2)
+    if what in ("return", "decline"):
+        order_changes.ship("ada", order.id, by="olga", now=NOW)
+    if what == "decline":
+        every = {one.line.id: 2 for one in lines(order)}
+        order_returns.ask_return("ada", order.id, pieces=every, by="ada", reason="x", now=NOW)
+    amounts = ("159.80", "159.80") if what == "reduce" else ()
+    seen = len(orders.get("ada", order.id).timeline)
+    for _ in range(2):
+        answer = send(office, order, what, *pieces, amounts=amounts, seen=seen)
+        assert answer["Location"] == page_of(order)
+    assert len(orders.get("ada", order.id).timeline) == seen + 1
+
+
 def test_what_is_not_paid_is_held_back_and_shipped_only_by_a_tick(office):
     order = make_order("ada", make_deal(title="Lamp"))
     assert "Not paid: shipping is held back." in text(office.get(page_of(order)))
     assert send(office, order, "ship", 1).status_code == 409
     assert send(office, order, "ship", 1, unpaid="on").status_code == 302
+
+
+def test_a_payment_that_failed_is_tried_again_from_the_page_until_all_is_shipped(office):
+    order = pay(make_order("ada", make_deal(title="Lamp")), "decline")
+    (payment,) = order.payments
+    button = f'href="/cms/payments/{payment["id"]}/retry/?'
+    page = text(office.get(page_of(order)))
+    assert (button in page, "The next try is" in page, "Mark shipped" in page) == (True, True, False)
+    order_changes.ship("ada", order.id, unpaid=True, by="olga", now=NOW)
+    page = text(office.get(page_of(order)))
+    assert (button in page, "Mark delivered" in page) == (False, True)
 
 
 def test_where_nothing_can_be_done_the_page_leads_back(office, order):
@@ -153,7 +180,7 @@ def test_a_return_that_is_asked_for_is_listed_and_taken_back_or_declined(office,
     lamp = lines(order)[0].line.id
     for number, what in enumerate(("decline", "return")):
         later = NOW + (number + 1) * HOUR
-        order_returns.ask_return("ada", order.id, pieces={lamp: 1}, reason="Too loud", now=later)
+        order_returns.ask_return("ada", order.id, pieces={lamp: 1}, by="ada", reason="Too loud", now=later)
         listed = text(office.get("/cms/orders/returns/"))
         assert (order.id[-6:] in listed, "Too loud" in listed) == (True, True)
         assert "The shopper asks to return something" in text(office.get(page_of(order)))

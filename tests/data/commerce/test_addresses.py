@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dealsite.data.commerce import address_changes, order_changes, orders
+from dealsite.data.commerce import order_changes, orders
 from dealsite.data.commerce.addresses import CARRIERS, Address, tracking_link
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.editing import audit
@@ -27,7 +27,7 @@ ELSEWHERE = Address("Grace Hopper", "3 Harbour Road", "2nd floor", "20095", "Ham
 
 
 def change(order: Order, address: Address = ELSEWHERE, by: str = "olga") -> Order:
-    return address_changes.change_address(order.username, order.id, address, by=by, now=NOW + HOUR)
+    return order_changes.change_address(order.username, order.id, address, by=by, now=NOW + HOUR)
 
 
 def ship(order: Order, tracking: str = "") -> Order:
@@ -42,7 +42,7 @@ def now_of(order: Order) -> Order:
 
 def test_an_order_goes_elsewhere_as_its_shopper_and_the_log_are_told(wait_for_indexes: Callable[[], None]):
     order = make_order()
-    changed = measured(address_changes.change_address)(
+    changed = measured(order_changes.change_address)(
         "ada", order.id, replace(ELSEWHERE, street="  3  Harbour\nRoad "), by="olga", now=NOW + HOUR
     )
     card = replace(order.card, name="Grace Hopper")
@@ -101,7 +101,7 @@ def test_what_is_no_address_or_no_order_is_refused():
     assert set(refused.value.fields) == {"name", "city"}
     for username, order_id in (("bob", order.id), ("ada", make_id()), ("ada", "x"), ("#", order.id)):
         with pytest.raises(errors.NotFound):
-            address_changes.change_address(username, order_id, ELSEWHERE, by="olga", now=NOW)
+            order_changes.change_address(username, order_id, ELSEWHERE, by="olga", now=NOW)
     assert now_of(order) == order
 
 

@@ -401,7 +401,12 @@ def test_whatever_happens_no_piece_and_no_cent_is_lost(plan, steps):
 
 
 def ask(order: Order, pieces: dict[str, int], hours: int = 2, **more: Any) -> Order:
-    given: dict[str, Any] = {"pieces": pieces, "reason": "Too loud", "now": NOW + hours * HOUR} | more
+    given: dict[str, Any] = {
+        "pieces": pieces,
+        "by": "ann",
+        "reason": "Too loud",
+        "now": NOW + hours * HOUR,
+    } | more
     return order_returns.ask_return("ann", order.id, **given)
 
 
@@ -409,12 +414,12 @@ def test_a_return_is_asked_for_listed_and_answered_by_taking_it_back(wait_for_in
     order = pay(of_three())
     first, _ = ids(order)
     ship(order)
-    given: dict[str, Any] = {"pieces": {first: 2}, "reason": "Too loud", "now": NOW + 2 * HOUR}
+    given: dict[str, Any] = {"pieces": {first: 2}, "by": "ann", "reason": "x", "now": NOW + 2 * HOUR}
     after = measured(order_returns.ask_return)("ann", order.id, **given)
     assert (after.status, open_return(after)) == (SHIPPED, after.timeline[-1])
     wait_for_indexes()
     (listed,) = measured(orders.returns_asked)().rows
-    assert (listed.order, listed.pieces, listed.reason) == (order.id, 2, "Too loud")
+    assert (listed.order, listed.pieces, listed.reason) == (order.id, 2, "x")
     after = take_back(order, {first: 1})
     assert open_return(after) is None
     wait_for_indexes()
@@ -463,6 +468,17 @@ def test_the_days_begin_anew_with_delivery():
     ship(order)
     order_changes.deliver("ann", order.id, by="eve", now=NOW + 20 * DAY)
     ask(order, {first: 1}, 49 * 24)
+
+
+def test_what_is_declined_names_its_lines_also_where_all_was_asked_for():
+    order = of_three()
+    first, second = ids(order)
+    ship(order)
+    ask(order, {first: 3, second: 3})
+    after = order_returns.decline_return("ann", order.id, by="eve", reason="x", now=NOW + 3 * HOUR)
+    became = history(*orders.with_lines(after))
+    for event in after.timeline[-2:]:
+        assert {line.id: one.pieces for line, one in became.of(event)} == {first: 3, second: 3}
 
 
 def test_nobody_declines_what_nobody_asked_for():

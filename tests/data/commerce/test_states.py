@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.data.commerce import address_changes, charging, order_changes, order_returns, orders, payments
+from dealsite.data.commerce import charging, order_changes, order_returns, orders, payments
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.table.errors import Conflict, Invalid
@@ -82,9 +82,9 @@ def do_to_order(what: str, order: Order) -> None:
         case "refund an amount":
             order_returns.reduce(**given, **by, amounts=dict.fromkeys(pieces, Decimal("0.01")))
         case "ask to return":
-            order_returns.ask_return(**given, pieces=pieces)
+            order_returns.ask_return(**given, by="ann", pieces=pieces)
         case "change the address":
-            address_changes.change_address(address=replace(ADDRESS, city="Paris"), **given, **by)
+            order_changes.change_address(address=replace(ADDRESS, city="Paris"), **given, **by)
 
 
 @pytest.mark.engines("native")

@@ -102,6 +102,22 @@ def test_a_site_can_keep_shoppers_from_cancelling_and_returning(
     assert "Return something" not in text(ada.get(place(order)))
 
 
+def test_what_changed_meanwhile_is_said_and_can_be_sent_again(ada: Client, order: Order):
+    stale = {f"pieces-{lamp(order)}": "1", "seen": "1"}
+    order_changes.ship("ada", order.id, pieces={lamp(order): 1}, unpaid=True, by="kim", now=NOW)
+    answer = ada.post(place(order, "cancel/part/"), stale)
+    assert (answer.status_code, "changed meanwhile" in text(answer)) == (409, True)
+    assert 'name="seen" value="2"' in text(answer)
+    assert ada.post(place(order, "cancel/part/"), stale | {"seen": "2"})["Location"] == place(order)
+    assert "1 × Cancelled" in text(ada.get(place(order)))
+
+
+def test_cancelling_what_is_left_does_not_call_all_of_it_cancelled(ada: Client, order: Order):
+    order_changes.ship("ada", order.id, pieces={lamp(order): 1}, unpaid=True, by="kim", now=NOW)
+    shown = text(ada.post(place(order, "cancel/"), follow=True))
+    assert ("Your order is cancelled" in shown, "It is cancelled." in shown) == (False, True)
+
+
 def test_an_order_of_somebody_else_is_not_there(order: Order):
     eve = signed_in(make_user("eve"))
     for what in ("cancel/part/", "return/"):
