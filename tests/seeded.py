@@ -155,7 +155,6 @@ def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
     with override_settings(**options):
         table.reset()
         schema.create_table()
-        site_switch.of_process.keep(site_switch.SiteSwitch())  # a test before may have closed its site
         made = seed(table_name, media, search, var)
         index_table()
         table.reset()
@@ -169,6 +168,7 @@ def seeded_site(endpoint_url: str, folder: Path) -> Iterator[Content]:
 
 def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
     """Make users, and deals in every state."""
+    site_switch.of_process.keep(site_switch.SiteSwitch())  # a test before may have closed its site
     now = timezone.now()
     categories.create_all()
     picture = store_picture(picture_bytes(), "A teal square")

@@ -392,13 +392,13 @@ def cancel(
 
     def attempt() -> Order:
         order = counted(username, order_id)
-        if order.status == CANCELLED:
-            return order
-        if given_up and order.status != PLACED:
+        if order.status == CANCELLED or (given_up and order.status != PLACED):
             return order
         if pieces is None:
             _expect_before(order, CANCELLED)
-        order, lines = with_lines(order)
+        current, lines = with_lines(order)
+        if current.version != order.version:
+            raise VersionConflict()
         event = proposed(order, lines, CANCELLED, pieces, seen=seen, by=by, note=reason, now=now)
         paid = payments.of_order(username, order.payments)
         if event is None or (given_up and not _is_given_up(paid)):

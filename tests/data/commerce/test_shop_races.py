@@ -13,7 +13,7 @@ import pytest
 from dealsite.data import table
 from dealsite.data.catalogue import brands, deal_changes, deals, deals as stock_marks, featured
 from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders, payments
-from dealsite.data.entities.commerce import ACTIVE, CANCELLED, SAVED, SCHEDULED, SHIPPED
+from dealsite.data.entities.commerce import ACTIVE, CANCELLED, PLACED, SAVED, SCHEDULED, SHIPPED
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.people import users
 from dealsite.data.table import errors
@@ -215,6 +215,21 @@ def test_an_order_cancelled_many_times_at_once_gives_its_stock_back_once():
     assert errors_of(results) == []
     assert len({result.timeline for result in results}) == 1
     assert (stock(deal), deals.get(deal.id).card.sold_out) == (2, False)
+
+
+def test_an_order_cancelled_while_another_cancel_reads_its_lines_is_cancelled_once(monkeypatch):
+    deal = make_deal(stock=2)
+    order = buy("ann", deal, quantity=2)
+    cancel = partial(order_changes.cancel, "ann", order.id, by="ann", now=NOW + HOUR)
+
+    def cancel_first(read):
+        monkeypatch.undo()
+        cancel()
+        return orders.with_lines(read)
+
+    monkeypatch.setattr(order_changes, "with_lines", cancel_first)
+    assert [event.status for event in cancel().timeline] == [PLACED, CANCELLED]
+    assert cancel() == orders.get("ann", order.id)
 
 
 def test_an_order_shipped_many_times_at_once_is_shipped_once():
