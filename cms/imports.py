@@ -49,7 +49,7 @@ from dealsite.data.entities.work import (
 )
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.jobs import Job, payload_from_item
-from dealsite.data.names import slugify
+from dealsite.data.names import DAMAGED_FORM, slugify
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import from_iso, new_ulid
 from dealsite.imports import csv_files, csv_format, layout
@@ -157,12 +157,12 @@ def _steps(request: EditorRequest, one: Import) -> HttpResponse:
     }
     if step := steps.get(request.POST.get("do", "")):
         return step(request, one)
-    raise Invalid(_("This form is damaged. Load the page again."))
+    raise Invalid(DAMAGED_FORM)
 
 
 def _version(request: EditorRequest) -> int:
     if (version := number_in(request.POST.get("version", ""), most=8)) is None:
-        raise Invalid(_("This form is damaged. Load the page again."))
+        raise Invalid(DAMAGED_FORM)
     return version
 
 

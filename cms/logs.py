@@ -22,6 +22,7 @@ from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.audit import Entry
 from dealsite.data.editing.bulk import OF_JOB, OF_UNDO
 from dealsite.data.entities.work import SITE, Event
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.people import security_events
 from dealsite.data.people.security_events import ALARM_SPAN
 from dealsite.data.table.errors import Invalid
@@ -175,7 +176,7 @@ class FilterForm(LogForm):
 def _all_entries(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
     asked = asked_by(FilterForm(query if query else None), now.date())
     if asked is None:
-        raise Invalid(_("This form is damaged. Load the page again."))
+        raise Invalid(DAMAGED_FORM)
     for entry in every(partial(audit.page, **asked)):
         changes = [f"{one.name}: {one.before} → {one.after}" for one in row(entry).changes]
         yield {"entry": entry, "changes": changes}

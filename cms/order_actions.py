@@ -16,10 +16,9 @@ from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office
 from dealsite.data.commerce import order_changes, orders
 from dealsite.data.commerce.order_changes import BEFORE
-from dealsite.data.commerce.order_lines import DAMAGED
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, NOTE_CHARACTERS, PLACED, RETURNED, SHIPPED
-from dealsite.data.names import clean_text, shown_email
+from dealsite.data.names import DAMAGED_FORM, clean_text, shown_email
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, DataError, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import from_iso
@@ -130,7 +129,7 @@ def read_time(request: EditorRequest) -> datetime:
     try:
         return from_iso(request.POST.get("at", ""))
     except (ValueError, OverflowError):
-        raise Invalid(DAMAGED) from None
+        raise Invalid(DAMAGED_FORM) from None
 
 
 def _page(

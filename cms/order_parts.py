@@ -1,7 +1,5 @@
 """A part of an order: shipped in a parcel, cancelled, taken back or made cheaper; and parcels that were delivered."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -17,71 +15,53 @@ from cms.order_actions import read_time
 from cms.orders import order_lists
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import back_office, fresh
-from dealsite.accounts.forms import PiecesForm, answer_form
+from dealsite.accounts.order_parts import PiecesForm, Way, answer_pieces
 from dealsite.data.commerce import order_changes, order_returns, orders
 from dealsite.data.commerce.addresses import CARRIERS
 from dealsite.data.commerce.order_lines import OrderHistory, history, open_return
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, REDUCED, RETURN_DECLINED, RETURNED, SHIPPED
-from dealsite.data.table.errors import Conflict, Invalid
-from dealsite.text.stored_words import Text
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """What can become of a part of an order, the page's words for it, and which fields its form has."""
-
-    status: str
-    title: Text
-    button: Text
-    icon: str
-    done: Text
-    nothing: Text
-    carry_out: Callable[..., Order]
-    fields: tuple[str, ...]
-    is_danger: bool = False
-
 
 SHIP = Way(
     SHIPPED,
     gettext_lazy("New parcel"),
     gettext_lazy("Mark shipped"),
-    "truck",
     gettext_lazy("The parcel is marked shipped."),
     gettext_lazy("Nothing of this order is left to be shipped."),
     order_changes.ship,
     ("pieces", "carrier", "tracking", "unpaid"),
+    icon="truck",
 )
 CANCEL = Way(
     CANCELLED,
     gettext_lazy("Cancel lines"),
     gettext_lazy("Cancel the chosen pieces"),
-    "circle-x",
     gettext_lazy("The chosen pieces are cancelled."),
     gettext_lazy("Nothing of this order can be cancelled: it is shipped, or cancelled already."),
     order_changes.cancel,
     ("pieces", "reason"),
+    icon="circle-x",
     is_danger=True,
 )
 TAKE_BACK = Way(
     RETURNED,
     gettext_lazy("Take back"),
     gettext_lazy("Take the chosen pieces back"),
-    "undo-2",
     gettext_lazy("The return is noted."),
     gettext_lazy("Nothing of this order is with the shopper."),
     order_returns.take_back,
     ("pieces", "amount", "restock", "reason"),
+    icon="undo-2",
 )
 REDUCE = Way(
     REDUCED,
     gettext_lazy("Refund an amount"),
     gettext_lazy("Refund it"),
-    "wallet",
     gettext_lazy("So much less is to be paid."),
     gettext_lazy("Nothing of this order is left to be refunded."),
     order_returns.reduce,
     ("amount", "reason"),
+    icon="wallet",
 )
 
 
@@ -89,11 +69,11 @@ DECLINE = Way(
     RETURN_DECLINED,
     gettext_lazy("Decline the return"),
     gettext_lazy("Decline it"),
-    "circle-x",
     gettext_lazy("The return is declined, and the shopper told why."),
     gettext_lazy("Nobody asks to return anything of this order."),
     order_returns.decline_return,
     ("reason",),
+    icon="circle-x",
     is_danger=True,
 )
 
@@ -125,7 +105,7 @@ class PartForm(PiecesForm):
             chosen = {one.id: moved.pieces for one, moved in became.of(asked)}
         elif line:
             chosen = {one.line.id: one.left_for(way.status) for one in lines if one.line.id == line}
-        super().__init__(data, lines=lines, status=way.status, chosen=chosen, asks=way.fields)
+        super().__init__(data, way=way, lines=lines, chosen=chosen)
         if way is DECLINE:
             self.shown = [one for one in lines if one.line.id in chosen]
         for name in ("carrier", "tracking", "unpaid", "restock"):
@@ -204,24 +184,6 @@ def _page(request: EditorRequest, username: str, order_id: str, way: Way) -> Htt
     order, lines = orders.with_lines(orders.get(username, order_id))
     data, line = request.POST if request.method == "POST" else None, request.GET.get("line", "")
     form = PartForm(data, way=way, order=order, became=history(order, lines), line=line)
-    if not form.is_bound and not form.shown:
-        messages.info(request, way.nothing)
-        return redirect("cms_order", username, order_id)
-
-    def act() -> HttpResponse | None:
-        by, now = request.user.username, timezone.now()
-        try:
-            way.carry_out(username, order_id, **form.chosen(), by=by, now=now)
-        except Invalid as wrong:
-            form.add_error(None, str(wrong))
-            return None
-        messages.success(request, way.done)
-        return redirect("cms_order", username, order_id)
-
-    trail = [
-        (reverse("cms_orders"), _("Orders")),
-        (reverse("cms_order", args=[username, order.id]), order.card.name),
-        ("", way.title),
-    ]
-    more = {"order": order, "way": way, "trail": trail}
-    return answer_form(request, "cms/orders/order_part.html", form, act, refusals=(Conflict,), **more)
+    back = reverse("cms_order", args=[username, order_id])
+    trail = [(reverse("cms_orders"), _("Orders")), (back, order.card.name), ("", way.title)]
+    return answer_pieces(request, "cms/orders/order_part.html", form, way, order, back=back, trail=trail)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from itertools import chain
@@ -20,20 +20,19 @@ from cms.lists.deal_list import id_in, query
 from cms.payments import ALL, MOST_EXPORTED_DAYS, address_to, read_span, with_addresses
 from cms.shared.requests import EditorRequest, next_address
 from dealsite.accounts.decorators import back_office
-from dealsite.accounts.forms import AddressForm
+from dealsite.accounts.order_parts import answer_address
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.carts import Line
-from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import history, open_return
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import FAILED, ORDER_STATUSES as STATUSES, PLACED, SHIPPED
-from dealsite.data.names import is_username, normalise_username
+from dealsite.data.names import DAMAGED_FORM, is_username, normalise_username
 from dealsite.data.people import users
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
+from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, is_ulid, iso, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.templatetags.design import state_words
@@ -271,7 +270,7 @@ def read_refs(texts: Sequence[str]) -> list[OrderRef]:
     for text in dict.fromkeys(texts):
         username, _slash, order_id = text.partition("/")
         if not is_username(username) or not is_ulid(order_id):
-            raise Invalid(_("This form is damaged. Load the page again."))
+            raise Invalid(DAMAGED_FORM)
         refs.append(OrderRef(username, order_id))
     if len(refs) > PAGE_SIZE:
         raise Invalid(_("Choose up to %(page_size)s orders at once.") % {"page_size": PAGE_SIZE})
@@ -353,28 +352,8 @@ def _slips(order: Order, lines: Sequence[Line], parcel: str) -> list[PackingSlip
 def order_address(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """Ask where an order that is not shipped yet goes instead, and change it."""
     found, back = orders.get(username, order_id), reverse("cms_order", args=[username, order_id])
-    form = AddressForm(request.POST if request.method == "POST" else None, initial=asdict(found.address))
-    for field in form.fields.values():  # it is not the address of who types
-        field.widget.attrs["autocomplete"] = "off"
-    if form.is_valid():
-        address, by = form.cleaned_data["address"], request.user.username
-        try:
-            change_address(username, order_id, address, by=by, now=timezone.now())
-        except Conflict as conflict:
-            messages.warning(request, str(conflict))
-        else:
-            messages.success(request, _("The order goes to this address now."))
-    elif why_not := too_late(found):
-        messages.warning(request, why_not)
-    else:
-        context = {
-            "form": form,
-            "order": found,
-            "back": back,
-            "trail": [(reverse("cms_orders"), _("Orders")), (back, order_id), ("", _("Address"))],
-        }
-        return render(request, "cms/orders/order_address.html", context, status=422 if form.errors else 200)
-    return redirect(back)
+    trail = [(reverse("cms_orders"), _("Orders")), (back, order_id), ("", _("Address"))]
+    return answer_address(request, "cms/orders/order_address.html", found, back=back, trail=trail)
 
 
 @back_office.page("1 batch get + 1 query", at="?order={shopper}/{order}")

@@ -36,6 +36,7 @@ from dealsite.data.commerce.cart_changes import CartAddition, MergeResult
 from dealsite.data.commerce.carts import CartChanged, CartOwner, Line
 from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, MAX_QUANTITY, SAVED
 from dealsite.data.jobs import site_switch
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
 from dealsite.text.spreadsheets import number_in
@@ -100,7 +101,6 @@ def _named(lines: Sequence[Line], most: int = 5) -> str:
     return _("%(titles)s and %(more)d more") % {"titles": titles, "more": more} if more > 0 else titles
 
 
-DAMAGED = gettext_lazy("This form is damaged. Load the page again.")
 NUMBER = gettext_lazy("Enter a whole number from 1 to 999.")
 UNDO = "undo"
 
@@ -116,7 +116,7 @@ class AddForm(forms.Form):
         deal, _, price = self.cleaned_data["offer"].partition(":")
         seen = forms.DecimalField(min_value=0, max_digits=12, decimal_places=2, required=False).clean(price)
         if not is_ulid(deal):
-            raise ValidationError(DAMAGED)
+            raise ValidationError(DAMAGED_FORM)
         return deal, seen
 
     def clean_quantity(self) -> int:
@@ -129,13 +129,13 @@ class AddForm(forms.Form):
     def clean_token(self) -> str:
         token: str = self.cleaned_data["token"]
         if token and not is_ulid(token):
-            raise ValidationError(DAMAGED)
+            raise ValidationError(DAMAGED_FORM)
         return token
 
     def wanted(self, *, now: datetime) -> CartAddition:
         """Return what the form asks for; Invalid for what no page sends."""
         if not self.is_valid():
-            raise Invalid(NUMBER if set(self.errors) == {"quantity"} else DAMAGED)
+            raise Invalid(NUMBER if set(self.errors) == {"quantity"} else DAMAGED_FORM)
         deal, seen = self.cleaned_data["offer"]
         quantity = self.cleaned_data["quantity"]
         return CartAddition(deal, quantity, new_ulid(now), token=self.cleaned_data["token"], seen=seen)

@@ -38,6 +38,7 @@ from dealsite.data.commerce.order_changes import CARD_GONE, CHANGED, Purchase, p
 from dealsite.data.commerce.order_lines import history
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, PLANS, PROCESSED, SCHEDULED
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.data.table.parallel import together
@@ -90,7 +91,7 @@ class Ticket:
         try:
             ticket = cls(*signing.loads(request.POST.get("order", ""), salt=SALT))
         except (signing.BadSignature, TypeError, ValueError):
-            raise Invalid(_("This form is damaged. Load the page again.")) from None
+            raise Invalid(DAMAGED_FORM) from None
         if ticket.username != request.user.username:
             raise Invalid(_("This form was made for another account. Load the page again."))
         return ticket

@@ -1,6 +1,6 @@
 """The forms of the account pages, and how a page answers one; field names are the data functions' arguments."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
 from dealsite.data.commerce.addresses import ADDRESS_FIELDS, MISSING, Address, clean_address
-from dealsite.data.commerce.order_lines import OrderLine
-from dealsite.data.entities.commerce import ADDRESS_CHARACTERS, MAX_QUANTITY, NOTE_CHARACTERS
+from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
@@ -89,77 +88,6 @@ class AddressForm(forms.Form):
         except Invalid as error:
             more = {name: why for name, why in error.fields.items() if name not in self.errors}
             raise ValidationError(more) from None
-
-
-class PiecesForm(forms.Form):
-    """How many pieces of which lines of an order something is to happen to, and why; `seen` events were known.
-
-    It reads all `lines`, so that what is sent twice is read twice; `shown` are those that can be chosen now.
-    """
-
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"), max_length=NOTE_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2})
-    )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
-
-    def __init__(
-        self,
-        data: Any,
-        *,
-        lines: Sequence[OrderLine],
-        status: str,
-        chosen: Mapping[str, int],
-        asks: Sequence[str] = ("pieces", "reason"),
-    ) -> None:
-        super().__init__(data)
-        has_pieces = "pieces" in asks
-        self.shown = [one for one in lines if (one.left_for(status) if has_pieces else one.worth)]
-        self.status = status
-        for one in lines if has_pieces else ():
-            left = one.left_for(status)
-            self.fields[f"pieces-{one.line.id}"] = forms.IntegerField(
-                label=_("Pieces of %(title)s") % {"title": one.line.title},
-                min_value=0,
-                max_value=MAX_QUANTITY,
-                required=False,
-                initial=chosen.get(one.line.id, left if len(self.shown) == 1 else 0),
-                widget=forms.NumberInput(attrs={"max": left}),
-            )
-        if "reason" not in asks:
-            del self.fields["reason"]
-
-    def field_of(self, what: str, one: OrderLine) -> forms.BoundField | None:
-        name = f"{what}-{one.line.id}"
-        return self[name] if name in self.fields else None
-
-    def rows(self) -> list[tuple[OrderLine, int, forms.BoundField | None, forms.BoundField | None]]:
-        """Return each line with how many of its pieces this is about, and its fields."""
-        return [
-            (
-                one,
-                one.left_for(self.status) or one.kept,
-                self.field_of("pieces", one),
-                self.field_of("amount", one),
-            )
-            for one in self.shown
-        ]
-
-    def others(self) -> list[forms.BoundField]:
-        """Return the fields that are not about one line."""
-        return [field for field in self.visible_fields() if "-" not in field.name]
-
-    def chosen(self) -> dict[str, Any]:
-        """Return what was sent: pieces and amounts by the ids of lines, if it asks for them."""
-        found: dict[str, Any] = {}
-        for name, value in self.cleaned_data.items():
-            what, _dash, line = name.partition("-")
-            if not line:
-                found[what] = value
-                continue
-            by_line = found.setdefault("amounts" if what == "amount" else what, {})
-            if value is not None:
-                by_line[line] = value
-        return found
 
 
 def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField:

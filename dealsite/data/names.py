@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import folded
 
+DAMAGED_FORM = gettext_lazy("This form is damaged. Load the page again.")
 USERNAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_.-]{2,29}")
 EMAIL_PATTERN = re.compile(r"[^@\s<>\"(),:;\\\[\]#]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z0-9-]{2,}")
 AT_SIGN = re.compile("[\uff20\ufe6b]")  # as keyboards of wide letters have it

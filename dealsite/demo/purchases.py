@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from django.conf import settings
 
@@ -23,6 +22,7 @@ from dealsite.data.commerce import (
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_changes import Purchase
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, PLACED, SAVED, SHIPPED
 from dealsite.data.entities.deals import HERE
 from dealsite.data.table.errors import Conflict, NotFound
@@ -102,7 +102,7 @@ def _place(order: DemoOrder) -> None:
     if not cart.active:
         return
     address = ADDRESSES[order.username]
-    total = sum((line.total for line in cart.active), Decimal("0.00"))
+    total = sum((line.total for line in cart.active), ZERO)
     plan = order.plan if order.plan in payments.plans_for(total) else 1
     purchase = Purchase(
         order_id=order.id,

@@ -23,8 +23,8 @@ from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.order_lines import history
-from dealsite.data.commerce.order_record import ZERO
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload, with_currency
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, payload_from_item
 from dealsite.data.people import mails, messages, users

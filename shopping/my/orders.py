@@ -1,7 +1,7 @@
 """A user's orders: the list, each one, where it goes, cancelling it, ordering the same again; and all they bought."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.forms import AddressForm, PiecesForm, answer_form
+from dealsite.accounts.order_parts import PiecesForm, Way, answer_address, answer_pieces
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import (
     cart_changes,
@@ -27,7 +27,6 @@ from dealsite.data.commerce import (
 )
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Line
-from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import history, open_return, return_ends
 from dealsite.data.commerce.order_record import Order, OrderCard
 from dealsite.data.commerce.orders import IncompleteOrder
@@ -43,10 +42,10 @@ from dealsite.data.entities.commerce import (
     RETURNED,
     SHIPPED,
 )
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.templatetags.design import state_words
-from dealsite.text.stored_words import Text
 from shopping.my.payments import state_of
 
 NAMED = 5  # titles in a message: a cookie carries it
@@ -155,38 +154,27 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("order", args=[order_id]))
 
 
-class Way(NamedTuple):
-    """What a shopper can ask for some pieces of an order, and the page's words."""
-
-    status: str
-    title: Text
-    help: Text
-    button: Text
-    done: Text
-    nothing: Text
-    carry_out: Callable[..., Order]
-    asks: tuple[str, ...]
-
-
 CANCEL = Way(
     CANCELLED,
     gettext_lazy("Cancel some of it"),
-    gettext_lazy("What you choose is not sent, and you do not pay for it. This cannot be undone."),
     gettext_lazy("Cancel it"),
     gettext_lazy("It is cancelled. What you paid for it is on its way back."),
     gettext_lazy("Nothing of this order can be cancelled any more."),
     order_changes.cancel,
     ("pieces",),
+    help=gettext_lazy("What you choose is not sent, and you do not pay for it. This cannot be undone."),
 )
 RETURN = Way(
     RETURN_ASKED,
     gettext_lazy("Return something"),
-    gettext_lazy("Choose what you want to return and say why. We answer soon, and say where to send it."),
     gettext_lazy("Ask to return it"),
     gettext_lazy("We have your request, and answer soon."),
     gettext_lazy("Nothing of this order can be returned."),
     order_returns.ask_return,
     ("pieces", "reason"),
+    help=gettext_lazy(
+        "Choose what you want to return and say why. We answer soon, and say where to send it."
+    ),
 )
 
 
@@ -206,30 +194,13 @@ def return_part(request: UserRequest, order_id: str) -> HttpResponse:
 
 
 def _part(request: UserRequest, order_id: str, way: Way, *, may: Callable[[Order], bool]) -> HttpResponse:
-    username, now = request.user.username, timezone.now()
-    order, lines = stored_orders.with_lines(stored_orders.get(username, order_id))
-    form = PiecesForm(
-        request.POST if request.method == "POST" else None,
-        lines=history(order, lines).lines,
-        status=way.status,
-        chosen={},
-        asks=way.asks,
-    )
-    if not may(order) or not (form.is_bound or form.shown):
+    order, lines = stored_orders.with_lines(stored_orders.get(request.user.username, order_id))
+    data, back = request.POST if request.method == "POST" else None, reverse("order", args=[order_id])
+    if not may(order):
         messages.info(request, way.nothing)
-        return HttpResponseRedirect(reverse("order", args=[order_id]))
-
-    def act() -> HttpResponse | None:
-        try:
-            way.carry_out(username, order_id, **form.chosen(), by=username, now=now)
-        except Invalid as wrong:
-            form.add_error(None, str(wrong))
-            return None
-        messages.success(request, way.done)
-        return HttpResponseRedirect(reverse("order", args=[order_id]))
-
-    template = "shopping/my/order_part.html"
-    return answer_form(request, template, form, act, refusals=(Conflict,), order=order, way=way)
+        return HttpResponseRedirect(back)
+    form = PiecesForm(data, way=way, lines=history(order, lines).lines, chosen={})
+    return answer_pieces(request, "shopping/my/order_part.html", form, way, order, back=back)
 
 
 def may_cancel(order: Order) -> bool:
@@ -246,22 +217,8 @@ def may_return(order: Order, now: datetime) -> bool:
 @signed_in.form("1 get")
 def order_address(request: UserRequest, order_id: str) -> HttpResponse:
     """Ask where an order that is not shipped yet goes instead, and change it. 1 get, 1 get + 1 transaction more."""
-    username = request.user.username
-    found = stored_orders.get(username, order_id)
-    form = AddressForm(request.POST if request.method == "POST" else None, initial=asdict(found.address))
-    if form.is_valid():
-        try:
-            change_address(username, order_id, form.cleaned_data["address"], by=username, now=timezone.now())
-        except Conflict as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(request, _("Your order goes to this address now."))
-    elif why_not := too_late(found):
-        messages.error(request, why_not)
-    else:
-        context, status = {"form": form, "order": found}, 422 if form.errors else 200
-        return render(request, "shopping/my/order_address.html", context, status=status)
-    return HttpResponseRedirect(reverse("order", args=[order_id]))
+    found, back = stored_orders.get(request.user.username, order_id), reverse("order", args=[order_id])
+    return answer_address(request, "shopping/my/order_address.html", found, back=back)
 
 
 @signed_in.page("1 query")
@@ -284,7 +241,7 @@ def order_again(request: UserRequest, order_id: str) -> HttpResponse:
     username, now = request.user.username, timezone.now()
     token = request.POST.get("token", "")
     if not is_ulid(token):
-        raise Invalid(_("This form is damaged. Load the page again."))
+        raise Invalid(DAMAGED_FORM)
     try:
         lines = stored_orders.lines_of(stored_orders.get(username, order_id))
     except IncompleteOrder as error:

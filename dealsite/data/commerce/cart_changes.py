@@ -33,9 +33,10 @@ from dealsite.data.commerce.carts import (
     user_cart,
     view,
 )
-from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.attributes import CENT, ZERO
 from dealsite.data.entities.commerce import ACTIVE, MAX_ACTIVE, MAX_QUANTITY, MAX_SAVED, SAVED
 from dealsite.data.entities.deals import MAX_PRICE
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid
@@ -125,7 +126,7 @@ class CartWrites:
         old = lines.pop(deal, None)
         if entry:
             if self.holds(entry.line, besides=deal):  # bought together, both would stand in one place
-                raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
+                raise Invalid(DAMAGED_FORM)
             lines[deal] = entry
         active = self.head.active + _is(entry, ACTIVE) - _is(old, ACTIVE)
         saved = self.head.saved + _is(entry, SAVED) - _is(old, SAVED)
@@ -207,7 +208,7 @@ def add_many(owner: CartOwner, wanted: Sequence[CartAddition], *, now: datetime)
     for one in wanted:
         refuse_quantity(one.quantity)
         if not (is_ulid(one.deal) and is_ulid(one.line_id) and is_price(one.seen)):
-            raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
+            raise Invalid(DAMAGED_FORM)
     if len({one.deal for one in wanted}) < len(wanted):
         raise Invalid(gettext_lazy("The same deal is in this form twice."))
     return table.retrying(lambda: _add(owner, wanted, now), on=CartChanged)
@@ -246,7 +247,7 @@ def _add_one(changes: CartWrites, head: Head, wanted: CartAddition, deal: Deal, 
         status=ACTIVE,
         at=changes.now,
         quantity=quantity,
-        price=price or Decimal("0.00"),
+        price=price or ZERO,
         counted="stock" in offer,
         username=changes.owner.username,
         **{name: getattr(card, name) for name in ("title", "brand", "brand_name", "category", "picture")},

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.entities.attributes import money
+from dealsite.data.entities.attributes import ZERO, money
 from dealsite.data.entities.commerce import (
     ACTIVE,
     CART_ENTRY,
@@ -303,7 +303,7 @@ class LineView:
 
     @property
     def total(self) -> Decimal:
-        return Decimal("0.00") if self.unavailable else self.price * self.quantity
+        return ZERO if self.unavailable else self.price * self.quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +337,7 @@ def view(cart: Cart, *, now: datetime) -> CartView:
     lines = [*cart.active, *cart.saved]
     offers = table.batch_get(keys.offer(line.deal) for line in lines) if lines else {}
     active, saved = compare(cart.active, offers, now=now), compare(cart.saved, offers, now=now)
-    total = sum((shown.total for shown in active), Decimal("0.00"))
+    total = sum((shown.total for shown in active), ZERO)
     return CartView(cart, active, saved, total, _digest(active))
 
 

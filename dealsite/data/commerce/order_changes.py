@@ -18,7 +18,7 @@ from dealsite.data.catalogue.deals import Deal, mark_sold_out_within, with_offer
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.addresses import Address, clean_address
 from dealsite.data.commerce.carts import CartChanged, Head, Line, read_active, user_cart
-from dealsite.data.commerce.order_lines import DAMAGED, after, history, next_time
+from dealsite.data.commerce.order_lines import after, history, next_time
 from dealsite.data.commerce.order_record import (
     Event,
     Order,
@@ -36,6 +36,7 @@ from dealsite.data.commerce.orders import with_lines
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.commerce.payments import insert_writes, new_payments, no_credit, plans_for
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     ACTIVE,
     CANCELLED,
@@ -50,7 +51,7 @@ from dealsite.data.entities.commerce import (
 from dealsite.data.entities.deals import HERE
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs.jobs import Job, payload_from_item
-from dealsite.data.names import as_typed
+from dealsite.data.names import DAMAGED_FORM, as_typed
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
@@ -120,10 +121,10 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     instalments 1 get and 1 query. Two orders cannot both use what is left of somebody's credit: each changes the cart.
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
-        raise Invalid(DAMAGED)
+        raise Invalid(DAMAGED_FORM)
     purchase = replace(purchase, address=clean_address(purchase.address))
     head, lines = read_active(user_cart(purchase.username), now=now)
-    total = sum((line.total for line in lines), Decimal("0.00"))
+    total = sum((line.total for line in lines), ZERO)
     if not lines or head.version != purchase.version or total != purchase.total:
         return _placed_before(purchase)
     if purchase.plan not in plans_for(total):
@@ -357,7 +358,7 @@ def deliver(username: str, order_id: str, *, parcel: datetime | None = None, by:
             order, lines = with_lines(order)
             parcels = {one.event.at: one for one in history(order, lines).parcels}
             if parcel not in parcels:
-                raise Invalid(DAMAGED)
+                raise Invalid(DAMAGED_FORM)
             if parcels[parcel].delivered_at:
                 return order
         event = Event(DELIVERED, next_time(order, now), by, parcel=parcel)
@@ -391,14 +392,11 @@ def cancel(
     """
 
     def attempt() -> Order:
-        order = counted(username, order_id)
+        order, lines = with_lines(counted(username, order_id))
         if order.status == CANCELLED or (given_up and order.status != PLACED):
             return order
         if pieces is None:
             _expect_before(order, CANCELLED)
-        current, lines = with_lines(order)
-        if current.version != order.version:
-            raise VersionConflict()
         event = proposed(order, lines, CANCELLED, pieces, seen=seen, by=by, note=reason, now=now)
         paid = payments.of_order(username, order.payments)
         if event is None or (given_up and not _is_given_up(paid)):

@@ -16,8 +16,9 @@ from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data.commerce.carts import Line
-from dealsite.data.commerce.order_record import ZERO, Event, EventLine, Order
+from dealsite.data.commerce.order_record import Event, EventLine, Order
 from dealsite.data.commerce.payments import with_currency
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
     DELIVERED,
@@ -29,9 +30,9 @@ from dealsite.data.entities.commerce import (
     SHIPPED,
     TAKEN_BACK,
 )
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, Invalid
 
-DAMAGED = gettext_lazy("This form is damaged. Load the page again.")
 Chosen = Mapping[str, EventLine]  # by the ids of lines
 
 
@@ -234,7 +235,7 @@ def choose(
         count, amount = pieces.get(line_id, 0), amounts.get(line_id)
         one = there.get(line_id)
         if one is None or count < 0:
-            raise Invalid(DAMAGED)
+            raise Invalid(DAMAGED_FORM)
         if count and count > (left := one.left_for(status)):
             words = {"title": one.line.title, "left": left}
             raise Conflict(_("Of “%(title)s”, %(left)s can be chosen now.") % words)

@@ -27,6 +27,7 @@ from dealsite.data.commerce.payment_lists import of_account
 from dealsite.data.commerce.payment_record import Payment, sums
 from dealsite.data.commerce.payments import change_method
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
     DELIVERED,
@@ -55,13 +56,12 @@ from dealsite.data.table.errors import Conflict, Invalid, NotFound, VersionConfl
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import to_end
-from dealsite.data.table.writes import Delete, Put, Update, Write, absent, equals, exists
+from dealsite.data.table.writes import Delete, Put, Update, Write, absent, exists, rewrite
 
 WRONG_TRACKING = gettext_lazy(
     "A tracking number has 3 to 60 letters, digits, spaces, dots, dashes or slashes."
 )
 MESSAGE_KIND = ORDER_NEWS
-ZERO = Decimal("0.00")
 HEADLINES = {
     PLACED: "Thank you: your order is placed",
     SHIPPED: "Your order is on its way",
@@ -248,14 +248,8 @@ def order_item(order: Order) -> Item:
 
 def order_write(order: Order, changed: Order) -> Write:
     """Return the write that makes one version of an order the next; VersionConflict where somebody was faster."""
-    item, old = order_item(changed), order_item(order)
-    return Update(
-        key=keys.order(order.username, order.id),
-        set={name: value for name, value in item.items() if value is not None and old.get(name) != value},
-        remove=[name for name in old if name not in item],
-        when=(equals("version", order.version),),
-        otherwise=VersionConflict(),
-    )
+    key = keys.order(order.username, order.id)
+    return rewrite(key, order_item(order), order_item(changed), otherwise=VersionConflict())
 
 
 _read_card = reader(ORDER_CARD, OrderCard)

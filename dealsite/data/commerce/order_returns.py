@@ -16,7 +16,6 @@ from dealsite.data.catalogue.deals import Deal, mark_sold_out_within, with_offer
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
 from dealsite.data.commerce.order_lines import (
-    DAMAGED,
     Chosen,
     OrderLine,
     about,
@@ -29,7 +28,6 @@ from dealsite.data.commerce.order_lines import (
     return_ends,
 )
 from dealsite.data.commerce.order_record import (
-    ZERO,
     Event,
     Order,
     OrderMoney,
@@ -42,6 +40,7 @@ from dealsite.data.commerce.order_record import (
 )
 from dealsite.data.commerce.orders import lines_at, with_lines
 from dealsite.data.commerce.payment_record import Payment
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
     PURCHASED,
@@ -50,6 +49,7 @@ from dealsite.data.entities.commerce import (
     RETURN_DECLINED,
     RETURNED,
 )
+from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, Invalid, VersionConflict
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
@@ -221,7 +221,7 @@ def proposed(
     """Return what is to happen to pieces of an order; None if it has, by a form that was sent twice. See `choose`."""
     known = len(order.timeline) if seen is None else seen
     if not 0 < known <= len(order.timeline):
-        raise Invalid(DAMAGED)
+        raise Invalid(DAMAGED_FORM)
     then = history(replace(order, timeline=order.timeline[:known]), lines).lines
     chosen = choose(then, status, pieces, amounts)
     is_whole = chosen == all_left(then, status) and all(

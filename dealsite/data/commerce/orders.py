@@ -31,6 +31,7 @@ from dealsite.data.commerce.order_record import (
 )
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     ACTIVE,
     FAILED,
@@ -45,7 +46,7 @@ from dealsite.data.entities.commerce import (
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
-from dealsite.data.names import is_username, normalise_username
+from dealsite.data.names import DAMAGED_FORM, is_username, normalise_username
 from dealsite.data.people.mails import mail_id, order_notice
 from dealsite.data.people.profiles import Profile, from_item as profile_from_item
 from dealsite.data.table import paging
@@ -251,7 +252,7 @@ def carts_with(
         shown,
         len(lines),
         sum(line.quantity for line in lines),
-        sum((line.total for line in lines), Decimal("0.00")),
+        sum((line.total for line in lines), ZERO),
         rows.start is not None,
         last,
     )
@@ -283,7 +284,7 @@ class IncompleteOrder(Conflict):
 
 
 def _sums(lines: Sequence[Line]) -> tuple[int, int, Decimal]:
-    total = sum((line.total for line in lines), Decimal("0.00"))
+    total = sum((line.total for line in lines), ZERO)
     return len(lines), sum(line.quantity for line in lines), total
 
 
@@ -444,7 +445,7 @@ def send_mail_again(
     """
     event = next((one for one in order.timeline if (one.status, one.at) == (status, at)), None)
     if event is None or time not in range(2, MOST_TIMES):
-        raise Invalid(gettext_lazy("This form is damaged. Load the page again."))
+        raise Invalid(DAMAGED_FORM)
     names = {"order_id": order.id, "username": order.username, "to": to}
     mail = order_notice(event.status, **names, at=at, now=now, time=time)
     once = AlreadyExists(gettext_lazy("This mail is sent again already."))

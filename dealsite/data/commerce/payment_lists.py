@@ -16,7 +16,8 @@ from operator import attrgetter
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import payment_record
-from dealsite.data.commerce.payment_record import ZERO, Payment, Sum, payment_from_item
+from dealsite.data.commerce.payment_record import Payment, Sum, payment_from_item
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
     FAILED,

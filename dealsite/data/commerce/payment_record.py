@@ -23,7 +23,7 @@ from decimal import Decimal
 from typing import Any
 
 from dealsite.data import keys, table
-from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.attributes import CENT, ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
     FAILED,
@@ -45,7 +45,6 @@ from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Update, Write, missing, present
 
 ON_CARD = ("id", "account", "order", "number", "of", "amount", "due_at", "status")  # what lists show
-ZERO = Decimal("0.00")
 
 
 @dataclass(frozen=True, slots=True)

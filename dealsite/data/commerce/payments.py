@@ -43,7 +43,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_ulid
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Put, Update, Write, absent, equals, present
+from dealsite.data.table.writes import Put, Update, Write, absent, equals, present, rewrite
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
 MESSAGE_KIND = PAYMENT_NEWS
@@ -162,13 +162,7 @@ def change_write(before: Payment, after: Payment) -> Update:
     old, new = payment_item(before), payment_item(after)
     if before.refunds:  # which an earlier release noted as `refund`
         old |= {"refund": None, "refunds": None, "card": None}
-    return Update(
-        key=before.key,
-        set={name: value for name, value in new.items() if old.get(name) != value},
-        remove=[name for name in old if name not in new],
-        when=(equals("version", before.version),),
-        otherwise=Conflict(CHANGED),
-    )
+    return rewrite(before.key, old, new, otherwise=Conflict(CHANGED))
 
 
 class Uncounted(Conflict):

@@ -22,6 +22,7 @@ from dealsite.data.names import EMAIL_PATTERN, SLUG_CHARACTERS, is_slug, is_user
 from dealsite.data.table.ids import from_iso, is_ulid
 
 CENT = Decimal("0.01")
+ZERO = Decimal("0.00")
 YEARS = range(2000, 2101)  # in UTC, as every time is stored
 WRONG_YEAR = format_lazy(
     gettext_lazy("The year should be from {first} to {last}."), first=YEARS[0], last=YEARS[-1]

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
 
 from dealsite.data import keys
 from dealsite.data.commerce.carts import CartOwner, Line, line_from_item, saved_limit
@@ -17,6 +16,7 @@ from dealsite.data.commerce.order_lines import OrderHistory, history, open_retur
 from dealsite.data.commerce.order_record import DONE, MESSAGE_KIND, Order, order_from_item
 from dealsite.data.commerce.order_returns import late_returns
 from dealsite.data.commerce.orders import as_bought
+from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     ACTIVE,
     CANCELLED,
@@ -231,7 +231,7 @@ def _disagreements(order: Order, parts: list[Line]) -> Iterator[str]:
     for what, said, counted in (
         ("lines", order.card.lines, len(lines)),
         ("pieces", order.card.pieces, sum(line.quantity for line in lines)),
-        ("total", order.total, sum((line.total for line in lines), Decimal("0.00"))),
+        ("total", order.total, sum((line.total for line in lines), ZERO)),
         ("instalments", order.card.plan if order.total else 0, len(order.payments)),
         ("to ship", order.card.to_ship, sum(one.to_ship for one in now.lines)),
     ):

@@ -43,9 +43,7 @@ class Payments:
         self.counted: Deltas = {}
         self.stored: dict[Place, Item] = {}
         self.pending: list[Deltas] = []  # what jobs, and segments of loads, have still to count
-        self.owed: dict[
-            tuple[str, str], Money
-        ] = {}  # what orders say less what their payments come to, but 0
+        self.owed: dict[tuple[str, str], Money] = {}  # of orders: what they say less their payments, but 0
         self.guards: dict[str, Item] = {}  # transaction ids of which only one half was seen
         self.reached: dict[Part, int] = {}  # how far the segments of loads have noted what they wrote
         self.loaded: dict[Part, list[tuple[int, str, Deltas]]] = defaultdict(list)

@@ -167,6 +167,14 @@ class Update(Write):
         return {"Key": key_attributes(self.key), "UpdateExpression": expression}
 
 
+def rewrite(key: Key, before: Item, after: Item, otherwise: DataError) -> Update:
+    """Return the update that makes an item another, by what differs, while its version is as before."""
+    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    gone = [name for name in before if name not in after]
+    when = at_version(before["version"])
+    return Update(key=key, set=changed, remove=gone, when=when, otherwise=otherwise)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete(Write):
     """Remove an item."""
