@@ -10,7 +10,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
 
-from cms.orders import NUMBER, OrderRef, back_to, none_chosen, read_refs
+from cms.order_list import NUMBER
+from cms.orders import OrderRef, back_to, none_chosen, read_refs
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from cms.lists.deal_list import query
 from cms.order_actions import read_time
-from cms.orders import order_lists
+from cms.order_list import order_lists
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import back_office, fresh
 from dealsite.accounts.order_parts import PiecesForm, Way, answer_pieces
@@ -21,6 +21,7 @@ from dealsite.data.commerce.addresses import CARRIERS
 from dealsite.data.commerce.order_lines import OrderHistory, history, open_return
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, REDUCED, RETURN_DECLINED, RETURNED, SHIPPED
+from dealsite.search.office_finding import OrdersQuestion, find_orders
 
 SHIP = Way(
     SHIPPED,
@@ -135,15 +136,19 @@ def cancel_part(request: EditorRequest, username: str, order_id: str) -> HttpRes
     return _page(request, username, order_id, CANCEL)
 
 
+def _is_for_good(request: HttpRequest) -> bool:
+    return "preview" not in request.POST
+
+
 @back_office.form("1 get + 1 query")
-@fresh
+@fresh(when=_is_for_good)
 def take_part_back(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """Ask which pieces came back, then note it and refund them."""
     return _page(request, username, order_id, TAKE_BACK)
 
 
 @back_office.form("1 get + 1 query")
-@fresh
+@fresh(when=_is_for_good)
 def reduce_order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     """Ask for amounts and why, then have the order cost less."""
     return _page(request, username, order_id, REDUCE)
@@ -162,7 +167,7 @@ def returns(request: EditorRequest) -> HttpResponse:
     page = orders.returns_asked(after=after, before=before)
     context = {
         "listed": "returns",
-        "lists": order_lists(),
+        "lists": order_lists(find_orders(OrdersQuestion(), size=1)),
         "page": page,
         "now": timezone.now(),
         "after": page.after and query({"after": page.after}),

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,23 +21,26 @@ from cms import site_state
 from cms.lists.attention import OPENED, TopicView, opened_address, show, summaries
 from cms.logs import AuditRow, row
 from cms.numbers import Change, Figure, figure, of_lake, two_weeks
+from cms.order_list import slips_address
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import staff
 from dealsite.accounts.requests import destination
 from dealsite.data.catalogue import featured_plans
-from dealsite.data.commerce import orders
-from dealsite.data.commerce.order_record import OrderCard
+from dealsite.data.commerce import orders, payment_record
+from dealsite.data.commerce.order_record import OrderCard, ReturnRequest
+from dealsite.data.commerce.payment_record import Totals
 from dealsite.data.editing import audit, pending_edits
 from dealsite.data.editing.audit import Entry
 from dealsite.data.entities.commerce import PLACED, SHIPPED
 from dealsite.data.entities.taxonomy import PUT_ASIDE
 from dealsite.data.jobs import task_counts
+from dealsite.data.jobs.task_counts import MOST
 from dealsite.data.people import profiles
 from dealsite.data.table.ids import first_ulid_of, iso
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import known_of
-from dealsite.templatetags.design import grouped
+from dealsite.templatetags.design import grouped, money
 from dealsite.text.stored_words import Text
 from dealsite.worker.schedule import SCHEDULE
 
@@ -122,10 +125,10 @@ LONG_ON_THE_WAY = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Task:
-    """Something that needs somebody, and the one button that leads to its end.
+    """Something that needs somebody, and the one button that leads to its end, if any does.
 
     What unfolds below it: `rows` in the template `part`, or those of a topic, which if not `shown` come from `more`;
-    `next` is where forms in them lead.
+    `next` is where forms in them lead. `or_more`: there may be more than the number says.
     """
 
     name: str
@@ -140,10 +143,11 @@ class Task:
     more: str = ""
     shown: TopicView | None = None
     next: str = ""
+    or_more: bool = False
 
 
 @staff.page(
-    "4 queries + 1 batch get or 4 queries or 10 queries or 14 queries or "
+    "4 queries + 1 batch get or 4 queries or 11 queries + 1 batch get or 15 queries + 1 batch get or "
     f"1 get + {6 + len(SCHEDULE)} queries",
     at=("", "?view=deals", "?view=office", "?view=site", "?open=drafts"),
 )
@@ -156,25 +160,32 @@ def overview(request: EditorRequest) -> HttpResponse:
     view = asked if asked in dict(views) else views[-1][0]
     context: dict[str, Any] = {"view": view, "views": views}
     if request.htmx:
-        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, now, wait=True))
+        due = _due_today(now) if view == "office" else None
+        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, due, wait=True))
     if view == "deals":
         read = partial(_deals, now, request.GET.get("open", ""))
+    elif view == "office":
+        read = partial(_office, now, is_editor=request.user.has_role("editor"))
     else:
-        read = partial(_office if view == "office" else _site, now)
+        read = partial(_site, now)
     parts, entries = together(read, partial(audit.newest, now=now, most=READ))
-    context |= _numbers(view, now, wait=False) | parts | {"activity": _activity(entries, ACTIVITY[view])}
+    context |= (
+        _numbers(view, parts.get("due"), wait=False)
+        | parts
+        | {"activity": _activity(entries, ACTIVITY[view])}
+    )
     return render(request, "cms/home/overview.html", context)
 
 
-def _numbers(view: str, now: datetime, *, wait: bool) -> dict[str, Any]:
-    """Return the figures and the chart of a view; `is_late` where they are still to come."""
+def _numbers(view: str, due: Totals | None, *, wait: bool) -> dict[str, Any]:
+    """Return the figures and the chart of a view, the back office's with what is `due` today; `is_late`: to come."""
     found = of_lake(wait=wait)
     figures = [figure(found[name], reverse(url)) for name, url in NUMBERS[view].items() if found]
-    if view == "office":
-        counts = task_counts.of_process.current()
+    if due:
+        waiting = task_counts.of_process.current().orders
         figures += [
-            _count(_("To ship"), counts.orders, reverse("cms_orders")),
-            _count(_("Failed payments"), counts.payments, _failed_payments(now)),
+            _paid(due),
+            _count(_("To ship"), waiting, reverse("cms_orders", query={"list": "placed"})),
         ]
     number = found.get(CHARTS[view])
     return {
@@ -185,6 +196,22 @@ def _numbers(view: str, now: datetime, *, wait: bool) -> dict[str, Any]:
     }
 
 
+def _due_today(now: datetime) -> Totals:
+    """Return what the payments that are due today (UTC) come to, by state. 1 batch get."""
+    today = now.astimezone(UTC).date()
+    return payment_record.totals_of_days(today, today)[today]
+
+
+def _paid(due: Totals) -> Figure:
+    paid, refunded = due["processed"].amount, due["refunded"].amount
+    words = _("of %(due)s due today, %(refunded)s refunded") if refunded else _("of %(due)s due today")
+    whole = paid + refunded + due["open"].amount + due["failed"].amount
+    note = words % {"due": money(whole), "refunded": money(refunded)}
+    return Figure(
+        _("Paid today"), money(paid), reverse("cms_payments", query={"list": "processed"}), Change("", note)
+    )
+
+
 def _failed_payments(now: datetime) -> str:
     """Return the address of the list of what failed: by the day of the next try, or the last one's."""
     half = timedelta(days=15)  # before and after, as many days as the list shows
@@ -193,7 +220,7 @@ def _failed_payments(now: datetime) -> str:
 
 
 def _count(title: str, number: int, address: str, note: str = "") -> Figure:
-    shown = f"{number - 1}+" if number >= task_counts.MOST else grouped(number)
+    shown = f"{number - 1}+" if number >= MOST else grouped(number)
     return Figure(title, shown, address, Change("", note))
 
 
@@ -243,15 +270,23 @@ def _topic_task(view: TopicView, now: datetime, *, is_open: bool) -> Task:
     )
 
 
-def _links(name: str, icon: str, title: str, rows: list[tuple[str, str, datetime | None]]) -> Task:
+def _links(
+    name: str, icon: str, title: str | Promise, rows: Sequence[tuple[str, str, datetime | None]]
+) -> Task:
     note = ", ".join(words for words, _address, _at in rows)
     return Task(name, icon, title, rows[0][1], len(rows), note, rows=rows, part="cms/home/_task_links.html")
 
 
-def _office(now: datetime) -> dict[str, Any]:
-    """Return what needs the back office. 8 queries, and 4 more where not all orders to ship fit on a page."""
-    to_ship, on_the_way = together(
-        partial(orders.waiting, PLACED), partial(orders.waiting, SHIPPED, size=LISTED)
+def _office(now: datetime, *, is_editor: bool) -> dict[str, Any]:
+    """Return what needs the back office, worst first, and what is `due` today.
+
+    9 queries and 1 batch get, and 4 queries more where not all orders to ship fit on a page.
+    """
+    to_ship, on_the_way, asked, due = together(
+        partial(orders.waiting, PLACED),
+        partial(orders.waiting, SHIPPED, size=LISTED),
+        orders.returns_asked,
+        partial(_due_today, now),
     )
     latest = to_ship.rows
     if to_ship.after:
@@ -259,31 +294,60 @@ def _office(now: datetime) -> dict[str, Any]:
         latest = orders.waiting(PLACED, before=last, size=LISTED).rows
     counts, tasks = task_counts.of_process.current(), []
     if counts.payments:
-        failed = Task("failed", "credit-card", _("Failed payments"), _failed_payments(now), counts.payments)
-        tasks.append(failed)
+        failed = Task("failed", "credit-card", _("Failed payments"), _failed_payments(now))
+        tasks.append(_counted(failed, counts.payments))
+    if counts.overdue:
+        note = _("failed ones among them") if counts.payments else ""
+        address = reverse("cms_overdue_payments")
+        overdue = Task("overdue", "alarm-clock", _("Overdue payments"), address, note=note)
+        tasks.append(_counted(overdue, counts.overdue))
     if cards := to_ship.rows:
         number = max(len(cards), counts.orders) if to_ship.after else len(cards)
         slips = Task(
-            "to-ship", "package", _("Orders to ship"), _slips(cards), number, button=_("Packing slips")
+            "to-ship", "package", _("Orders to ship"), slips_address(cards), button=_("Packing slips")
         )
-        tasks.append(_with_orders(slips, cards))
+        tasks.append(_with_orders(_counted(slips, number), cards))
+    if asked.rows:
+        tasks.append(_returns(asked.rows, or_more=bool(asked.after)))
     if late := [card for card in on_the_way.rows if now - card.placed_at > LONG_ON_THE_WAY]:
         shipped = reverse("cms_orders", query={"list": "shipped"})
-        tasks.append(
-            _with_orders(Task("late", "truck", _("On the way for over a week"), shipped, len(late)), late)
-        )
-    return {"tasks": tasks, "ready": True, "latest": latest[::-1][:LISTED]}
+        more = len(late) == LISTED and bool(on_the_way.after)
+        slow = Task("late", "truck", _("On the way for over a week"), shipped, len(late), or_more=more)
+        tasks.append(_with_orders(slow, late))
+    sold_out = next(view for view in summaries(now) if view.topic.name == "sold-out")
+    if sold_out.number:
+        tasks.append(_sold_out(sold_out, now, is_editor=is_editor))
+    return {"tasks": tasks, "ready": sold_out.ready, "latest": latest[::-1][:LISTED], "due": due}
+
+
+def _counted(task: Task, number: int) -> Task:
+    """Return a task of so many, up to what is counted."""
+    return replace(task, number=min(number, MOST - 1), or_more=number >= MOST)
+
+
+def _returns(asked: Sequence[ReturnRequest], *, or_more: bool) -> Task:
+    rows = [
+        (f"{one.order[-6:]}, {one.name}", reverse("cms_order", args=[one.username, one.order]), one.at)
+        for one in asked
+    ]
+    task = _links("returns", "undo-2", _("Returns to answer"), rows)
+    note = ", ".join(one.name for one in asked)
+    return replace(task, address=reverse("cms_returns"), note=note, rows=rows[:LISTED], or_more=or_more)
+
+
+def _sold_out(view: TopicView, now: datetime, *, is_editor: bool) -> Task:
+    """Return the task of the sold-out deals: their list is the editors', who wants them the back office's."""
+    if is_editor:
+        task = _topic_task(view, now, is_open=False)
+        return replace(task, address=task.more, button=Task.button)
+    rows = [(row.card.title, reverse("cms_buyers", args=[row.card.id]), None) for row in view.rows]
+    task = _links(view.topic.name, view.topic.icon, view.topic.title, rows)
+    return replace(task, address="", number=view.number)
 
 
 def _with_orders(task: Task, cards: list[OrderCard]) -> Task:
     note = ", ".join(card.name for card in cards)
     return replace(task, note=note, rows=cards[:LISTED], part="cms/home/_task_orders.html")
-
-
-def _slips(cards: Iterable[OrderCard]) -> str:
-    chosen = QueryDict(mutable=True)
-    chosen.setlist("order", [f"{card.username}/{card.id}" for card in cards])
-    return f"{reverse('cms_packing_slips')}?{chosen.urlencode()}"
 
 
 def _site(now: datetime) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.deals.while_typing import similar_to
 from cms.lists.deal_list import DealRow, deal_rows, id_in, query
+from cms.order_list import LISTS, payments_found
 from cms.shared.forms import DealForm
 from cms.shared.navigation import Place, open_to
 from cms.shared.requests import EditorRequest
@@ -23,6 +24,9 @@ from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.search.brands import brands_like
 from dealsite.search.lists import find_deals, words_in
+from dealsite.search.office import CUSTOMER, OfficeDocument
+from dealsite.search.office_finding import OrdersQuestion, find_orders, find_others
+from dealsite.templatetags.design import money
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
 
@@ -68,8 +72,9 @@ def _found(request: EditorRequest, words: str) -> list[Group]:
 
     For a link up to 2 batch gets more.
     """
+    of_office = _office(words) if request.user.has_role("back office") else []
     if not request.user.has_role("editor"):
-        return []
+        return of_office
     if deal_id := id_in(words):
         address = reverse("cms_find_deal") + query({"q": deal_id})
         return [Group(_("Deals"), [Choice(_("Open the deal with this id"), address, "tag", deal_id)])]
@@ -80,7 +85,36 @@ def _found(request: EditorRequest, words: str) -> list[Group]:
     if deals:
         groups.append(Group(_("With “%(title)s”") % {"title": deals[0].card.title}, _verbs(deals[0])))
     of_drafts = Group(_("Drafts"), [_choice_of(row, "file-pen") for row in drafts])
-    return [*groups, of_drafts, Group(_("Brands"), _brands(words))]
+    return [*groups, of_drafts, Group(_("Brands"), _brands(words)), *of_office]
+
+
+def _office(words: str) -> list[Group]:
+    """Return the orders, customers and payments that have these words. No requests."""
+    found = find_orders(OrdersQuestion(words), size=MOST_SHOWN).orders
+    customers = find_others(words, CUSTOMER, size=MOST_SHOWN)
+    return [
+        Group(_("Orders"), [_order(one) for one in found]),
+        Group(
+            _("Customers"),
+            [
+                Choice(one.name, reverse("cms_shopper_orders", args=[one.username]), "user", one.username)
+                for one in customers
+            ],
+        ),
+        Group(
+            _("Payments"),
+            [
+                Choice(f"{money(one.amount)}", address, "credit-card", one.username)
+                for one, address in payments_found(words)
+            ],
+        ),
+    ]
+
+
+def _order(one: OfficeDocument) -> Choice:
+    address = reverse("cms_order", args=[one.username, one.id])
+    note = f"{money(one.amount)}, {LISTS[one.status.lower()]}"
+    return Choice(f"{one.id[-6:]} · {one.name}", address, "package", note)
 
 
 def _of_link(asked: str) -> list[Choice]:
@@ -127,7 +161,7 @@ def _searches(request: EditorRequest, words: str) -> list[Choice]:
     """Return the lists that can be searched for these words."""
     wanted = (
         ("editor", "tag", _("Deals with “%(words)s”"), "cms_deals", "q"),
-        ("back office", "package", _("Orders of “%(words)s”"), "cms_find_order", "q"),
+        ("back office", "package", _("Orders with “%(words)s”"), "cms_orders", "q"),
         ("back office", "credit-card", _("Payments of “%(words)s”"), "cms_find_payment", "q"),
         ("admin", "users", _("The user “%(words)s”"), "cms_users", "find"),
     )

@@ -16,6 +16,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from cms.lists.deal_list import query
+from cms.lists.list_address import Tab
 from cms.shared.fields import day_of
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
@@ -61,8 +62,12 @@ SUMS = (
 
 def address_of(payment: Payment | PaymentRow) -> str:
     """Return the address of a payment's page; an account's name may hold anything, so it stands in the query."""
-    where = query({"account": payment.account, "due": iso(payment.due_at)})
-    return reverse("cms_payment", args=[payment.id]) + where
+    return payment_address(payment.id, payment.account, payment.due_at)
+
+
+def payment_address(payment_id: str, account: str, due_at: datetime) -> str:
+    """Return the address of the page of a payment of an account that is due at a time."""
+    return reverse("cms_payment", args=[payment_id]) + query({"account": account, "due": iso(due_at)})
 
 
 def with_addresses(found: Iterable[Payment | PaymentRow]) -> list[tuple[Payment | PaymentRow, str]]:
@@ -103,11 +108,11 @@ def _listed(query: QueryDict) -> str:
     return listed
 
 
-def _tabs(chosen: dict[str, str]) -> list[tuple[str, Text, str]]:
-    """Return (name, label, address) of each list of the days that are chosen, and of what is overdue."""
+def _tabs(chosen: dict[str, str]) -> list[Tab]:
+    """Return each list of the days that are chosen, and of what is overdue."""
     own = reverse("cms_payments")
-    lists = [(name, words, own + query(chosen | {"list": name})) for name, words in LISTS.items()]
-    return [*lists, (OVERDUE, _("Overdue"), reverse("cms_overdue_payments"))]
+    lists = [Tab(name, words, own + query(chosen | {"list": name})) for name, words in LISTS.items()]
+    return [*lists, Tab(OVERDUE, _("Overdue"), reverse("cms_overdue_payments"))]
 
 
 def _reading(listed: str) -> Callable[..., RowsPage]:
@@ -215,7 +220,7 @@ def account_payments(request: EditorRequest) -> HttpResponse:
         "closed": closed,
         "listed": chosen["closed"],
         "lists": [
-            (value, words, query(chosen | {"closed": value}))
+            Tab(value, words, query(chosen | {"closed": value}))
             for value, words in (("", _("Not closed yet")), ("yes", _("Closed days")))
         ],
         "rows": with_addresses(page.rows),

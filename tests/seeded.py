@@ -265,7 +265,7 @@ def imported_files(now: datetime) -> list[str]:
 def exported_orders(now: datetime) -> str:
     """Write a file of orders that the admin asked for."""
     job_id = new_ulid(now, 14)
-    asked = exports.ExportPayload(f"/cms/orders/?list=all&first={now:%Y-%m-%d}", ADMIN)
+    asked = exports.ExportPayload("/cms/orders/?list=placed", ADMIN)
     exports.request(asked, name="orders", job_id=job_id, now=now)
     table.write(Update(key=keys.job(job_id), set={"taken_by": WORKER}))
     write_export(jobs.get(job_id), now)

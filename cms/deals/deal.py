@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from cms.deals.while_typing import holds_a_frame, read_link, show_while_typing
 from cms.lists.attention import topics_of
 from cms.lists.deal_list import query
-from cms.lists.list_address import after_saving, in_list, position_of
+from cms.lists.list_address import Tab, after_saving, in_list, position_of
 from cms.shared import requests
 from cms.shared.edit_form import Show
 from cms.shared.fields import day_of, version_in
@@ -233,7 +233,7 @@ def buyers(request: EditorRequest, deal_id: str) -> HttpResponse:
         "listed": listed,
         "status": LISTS[listed][0],
         "label": LISTS[listed][1],
-        "lists": [(name, words, query(chosen | {"list": name})) for name, (_, words) in LISTS.items()],
+        "lists": [Tab(name, words, query(chosen | {"list": name})) for name, (_, words) in LISTS.items()],
         "day": chosen["day"],
         "day_error": day_error,
         "page": page,

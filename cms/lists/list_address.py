@@ -1,6 +1,7 @@
 """What the address of the list of deals says: filters, columns and page; and addresses saved under a name."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
@@ -19,7 +20,18 @@ from dealsite.data.editing.saved_views import SavedView
 from dealsite.data.entities.work import FILTERS
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import iso
+from dealsite.text.stored_words import Text
 from dealsite.worker.exports import list_at
+
+
+class Tab(NamedTuple):
+    """One of the lists that a page can show, and how many there are in it, if that is known."""
+
+    name: str
+    label: Text
+    address: str
+    number: int | None = None
+
 
 PLACES = ("after", "before", "page")  # of the page shown
 NAMES = (*FILTERS, "sort", "rows", "columns", *PLACES)

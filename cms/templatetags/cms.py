@@ -15,6 +15,7 @@ from cms.jobs import KINDS, MAIL
 from cms.lists.list_address import list_query
 from cms.numbers import amount_of
 from cms.operations import STATES as SWITCH_STATES
+from cms.order_list import LISTS
 from cms.shared.navigation import UNLISTED, at_hand, menu_of, open_to, place_of
 from cms.shared.requests import UndoAction, undo_from_tags
 from dealsite.data.entities.operations import SwitchState
@@ -97,6 +98,12 @@ def list_heads(*plain: str, **kinds: str) -> dict[str, Any]:
     """The head of a list: first plain columns, then those of a kind (`time=`, `amount=`), with `actions=`, `wide=`, and
     by `ascending=` or `descending=` the time that the list is sorted by."""
     return {"plain": plain, "kinds": kinds.items()}
+
+
+@register.filter
+def list_of_order(status: str) -> Text:
+    """The list that an order of a status is in."""
+    return LISTS[status.lower()]
 
 
 @register.filter

@@ -16,7 +16,8 @@ from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import OrderLine
 from dealsite.data.commerce.order_record import Order
-from dealsite.data.entities.commerce import MAX_QUANTITY, NOTE_CHARACTERS
+from dealsite.data.commerce.order_returns import preview
+from dealsite.data.entities.commerce import MAX_QUANTITY, NOTE_CHARACTERS, REDUCED, TAKEN_BACK
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.text.stored_words import Text
 
@@ -36,6 +37,11 @@ class Way:
     help: Text = ""
     is_danger: bool = False
 
+    @property
+    def takes_off(self) -> bool:
+        """Whether less is to be paid then, which can be looked at before."""
+        return self.status in (*TAKEN_BACK, REDUCED)
+
 
 class PiecesForm(forms.Form):
     """How many pieces of which lines of an order something is to happen to, and why; `seen` events were known.
@@ -50,9 +56,11 @@ class PiecesForm(forms.Form):
 
     def __init__(self, data: Any, *, way: Way, lines: Sequence[OrderLine], chosen: Mapping[str, int]) -> None:
         super().__init__(data)
+        self.lines = lines
         has_pieces, status = "pieces" in way.fields, way.status
         self.shown = [one for one in lines if (one.left_for(status) if has_pieces else one.worth)]
         self.status = status
+        self.is_chosen = has_pieces and (len(self.shown) == 1 or any(chosen.values()))  # when the page opens
         for one in lines if has_pieces else ():
             left = one.left_for(status)
             self.fields[f"pieces-{one.line.id}"] = forms.IntegerField(
@@ -110,22 +118,35 @@ def answer_pieces(
     back: str,
     **context: Any,
 ) -> HttpResponse:
-    """Show the form of a way, or do what a valid one asks for and lead `back`, as where it can happen to nothing."""
+    """Show the form of a way, or do what a valid one asks for and lead `back`, as where it can happen to nothing.
+
+    With `preview`, only what that does to payments is shown, for which no reason is needed: 1 batch get.
+    """
     if not form.is_bound and not form.shown:
         messages.info(request, way.nothing)
         return redirect(back)
+    context |= {"order": order, "way": way}
+    is_preview = way.takes_off and "preview" in request.POST
+    if is_preview:
+        form.errors.pop("reason", None)
+        template = "accounts/_take_off.html" if request.htmx else template
 
     def act() -> HttpResponse | None:
-        by, now = request.user.username, timezone.now()
+        by, now, chosen = request.user.username, timezone.now(), form.chosen()
         try:
-            way.carry_out(order.username, order.id, **form.chosen(), by=by, now=now)
+            if is_preview:
+                lines, pieces = [one.line for one in form.lines], chosen.get("pieces", {})
+                amounts, seen = chosen.get("amounts"), chosen["seen"]
+                plan = preview(order, lines, way.status, pieces, amounts, seen=seen, by=by, now=now)
+                return render(request, template, context | {"form": form, "plan": plan})
+            way.carry_out(order.username, order.id, **chosen, by=by, now=now)
         except Invalid as wrong:
             form.add_error(None, str(wrong))
             return None
         messages.success(request, way.done)
         return redirect(back)
 
-    return answer_form(request, template, form, act, refusals=(Conflict,), order=order, way=way, **context)
+    return answer_form(request, template, form, act, refusals=(Conflict,), **context)
 
 
 def answer_address(

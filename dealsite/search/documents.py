@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import orjson
 import tantivy
@@ -40,6 +40,10 @@ LETTERS = rf"[^\W_{UNSPACED}]+"
 WORD = re.compile(rf"[{UNSPACED}]+|{LETTERS}")
 # Accents, and what is not seen but for selectors behind emoji: without them places in a text would move.
 MARKS = re.compile(rf"(?:[\u0300-\u036f{UNSEEN}](?<![\ufe0e\ufe0f]))+")
+# Letters that are no letter with an accent to Unicode, and are typed as one.
+PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
+)
 # Words that hyphens, dots or apostrophes hold together; people also write them as one word, or apart.
 COMPOUND = re.compile(rf"[{UNSPACED}]+|{LETTERS}(?:[-.'’\u2010\u2011]{LETTERS})*")
 PARTS = re.compile(r"\d+|[^\W\d_]+")
@@ -60,7 +64,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
-    return unicodedata.normalize("NFKC", folded)
+    return unicodedata.normalize("NFKC", folded).translate(PLAIN)
 
 
 def words_of(text: str) -> list[str]:
@@ -188,7 +192,7 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 12  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 13  # counts up when fields, or words, change: an index of another format is made anew
 
 DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
@@ -223,24 +227,56 @@ def _schema() -> tantivy.Schema:
 SCHEMA = _schema()  # of every index of this FORMAT
 
 
-def open_index(folder: str, *, create: bool = False) -> tantivy.Index:
-    """Open the index of a folder, or make an empty one."""
-    index = tantivy.Index(SCHEMA, path=folder) if create else tantivy.Index.open(folder)
+def open_index(folder: str, *, make: tantivy.Schema | None = None) -> tantivy.Index:
+    """Open the index of a folder, or make an empty one of a schema."""
+    index = tantivy.Index(make, path=folder) if make else tantivy.Index.open(folder)
     index.register_tokenizer("plain", plain_analyser())
     index.register_tokenizer("stems", stemming_analyser())
     return index
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """What the index keeps of a deal, draft or brand, all that its document is made of; of one that is gone, nothing.
+class Stored:
+    """What an index keeps under a key, all that its document is made of; of what is gone, nothing.
 
-    `sequence` is the change of the item that it holds, `counted` that of how many like it. `description` is plain text.
-    `slug` and `names` are a brand's, its own name first.
+    `sequence` is the change of the item that it holds.
     """
+
+    schema: ClassVar[tantivy.Schema]
 
     sequence: str = ""
     kind: str = GONE
+
+    @classmethod
+    def of(cls, document: tantivy.Document) -> Self:
+        kept = orjson.loads(document.get_first("stored") or b"{}")
+        for name, read in (("card", DealCard.from_item), ("changed_at", from_iso)):
+            if kept.get(name):
+                kept[name] = read(kept[name])
+        return cls(**kept)
+
+    def document(self, key: str) -> tantivy.Document:
+        """Return the document under a key, whose `stored` is what `of` reads."""
+        kept = {name: value for name in self.__match_args__ if (value := getattr(self, name))}
+        stored = orjson.dumps(kept, default=_packed, option=AS_ITEMS)
+        fields = {"key": key, "kind": self.kind, "stored": stored, **self.searched()}
+        return tantivy.Document.from_dict(fields, self.schema)
+
+    def searched(self) -> dict[str, Any]:
+        """Return the fields by which it is found and sorted."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument(Stored):
+    """What the index keeps of a deal, draft or brand.
+
+    `counted` is the change of how many like it. `description` is plain text. `slug` and `names` are a brand's, its own
+    name first.
+    """
+
+    schema = SCHEMA
+
     card: DealCard | None = None
     description: str = ""
     lacks: Sequence[str] = ()
@@ -269,18 +305,15 @@ class StoredDocument:
             changed_by=item.get("updated_by", ""),
         )
 
-    @classmethod
-    def of(cls, document: tantivy.Document) -> Self:
-        kept = orjson.loads(document.get_first("stored") or b"{}")
-        for name, read in (("card", DealCard.from_item), ("changed_at", from_iso)):
-            if kept.get(name):
-                kept[name] = read(kept[name])
-        return cls(**kept)
-
-    def packed(self) -> bytes:
-        """Return what `of` reads."""
-        kept = {name: value for name in self.__slots__ if (value := getattr(self, name))}
-        return orjson.dumps(kept, default=_packed, option=AS_ITEMS)
+    def searched(self) -> dict[str, Any]:
+        """Return its fields; no search finds that of a note, which has no card."""
+        if self.card:
+            return _searched(self, self.card)
+        if not self.names:
+            return {}
+        slugs, named = map(slugify, self.names), " ".join(self.names)
+        words = [*words_of(named), *other_spellings(named)]
+        return {"named": [*dict.fromkeys([self.slug, *slugs])], "names": " ".join(words)}
 
     @property
     def words(self) -> str:
@@ -288,10 +321,13 @@ class StoredDocument:
         return self.description[:DESCRIPTION_CHARACTERS]
 
 
-def stored_of(searcher: tantivy.Searcher, key: str) -> StoredDocument | None:
-    """Return what the index has under a key."""
-    found = searcher.search(tantivy.Query.term_query(SCHEMA, "key", key), limit=1, count=False).hits
-    return StoredDocument.of(searcher.doc(found[0][1])) if found else None
+Found = TypeVar("Found", bound=Stored)
+
+
+def stored_of(searcher: tantivy.Searcher, key: str, kind: type[Found]) -> Found | None:
+    """Return what an index has under a key."""
+    found = searcher.search(tantivy.Query.term_query(kind.schema, "key", key), limit=1, count=False).hits
+    return kind.of(searcher.doc(found[0][1])) if found else None
 
 
 def is_indexed(item: Item | None) -> bool:
@@ -301,18 +337,6 @@ def is_indexed(item: Item | None) -> bool:
     if item.get("type") == "Brand":
         return "merged_into" not in item
     return item.get("type") in ("Deal", "Draft") and bool(item.get("card"))
-
-
-def document_of(key: str, stored: StoredDocument) -> tantivy.Document:
-    """Return the document of what is to be kept; no search finds that of a note, which has no card."""
-    fields = {"key": key, "kind": stored.kind, "stored": stored.packed()}
-    if stored.card:
-        fields |= _searched(stored, stored.card)
-    elif stored.names:
-        fields["named"] = [*dict.fromkeys([stored.slug, *map(slugify, stored.names)])]
-        named = " ".join(stored.names)
-        fields["names"] = " ".join([*words_of(named), *other_spellings(named)])
-    return tantivy.Document.from_dict(fields, SCHEMA)
 
 
 def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:

@@ -178,9 +178,11 @@ def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
     found = {}
     with suppress(reader.Unreadable), reader.unreadable_if_it_fails():
         for id_ in ids:
-            stored = stored_of(searcher, keys.deal(id_)[0]) or stored_of(searcher, keys.draft(id_)[0])
-            if stored and stored.card:
-                found[id_] = stored
+            for key in (keys.deal(id_), keys.draft(id_)):
+                stored = stored_of(searcher, key[0], StoredDocument)
+                if stored and stored.card:
+                    found[id_] = stored
+                    break
     return found
 
 

@@ -1,100 +1,151 @@
 """The index as a projection of the table: what the stream's consumer feeds, and a scan makes anew.
 
-What is written, and where the stream was read to, take effect together, at the commit.
+It has two parts: what shoppers and editors find, and beside it what the back office finds. What is written, and where
+the stream was read to, take effect together, at the commit of the first part, after that of the other.
 """
 
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Generic
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
-from dealsite.search import reader
-from dealsite.search.documents import (
-    CHECKPOINT,
-    StoredDocument,
-    document_of,
-    is_indexed,
-    open_index,
-    stored_of,
-)
+from dealsite.search import office, reader
+from dealsite.search.documents import CHECKPOINT, Found, StoredDocument, is_indexed, open_index, stored_of
+from dealsite.search.office import OfficeDocument
 from dealsite.search.reader import Unreadable, unreadable_if_it_fails
 from dealsite.stream.projection import Checkpoint, Damaged
 from dealsite.stream.records import ItemChange
 
-MEMORY = 32_000_000  # bytes that wait to be written
+MEMORY = 32_000_000  # bytes of a part that wait to be written
+BUILT_AT_ONCE = 20_000  # items between two commits of a new index
 
 
-class Writer:
-    """The only one who writes to a generation's folder; ValueError where another process does already."""
+class Writer(Generic[Found]):
+    """The only one who writes to a part's folder; ValueError where another process does already."""
 
-    def __init__(self, generation: Path) -> None:
-        self.generation = generation
-        exists = (generation / "meta.json").is_file()
-        self._index = open_index(str(generation), create=not exists)
+    def __init__(self, folder: Path, kind: type[Found]) -> None:
+        self.folder, self._kind = folder, kind
+        exists = (folder / reader.META).is_file()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._index = open_index(str(folder), make=None if exists else kind.schema)
         self._writer = self._index.writer(heap_size=MEMORY, num_threads=1)
-        self._unseen: dict[str, StoredDocument] = {}  # what is written and not yet committed
+        self._unseen: dict[str, Found] = {}  # what is written and not yet committed
         self._whole: dict[str, tuple[int, int]] = {}  # files that were found whole
 
-    def write(self, key: str, item: Item | None, sequence: str) -> None:
-        """Note an item as it is after a change, or gone; nothing if that or a newer change is known."""
-        known = self._known(key)
-        if sequence > known.sequence:
-            stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
-            self._put(key, replace(stored, sequence=sequence, likes=known.likes, counted=known.counted))
+    def known(self, key: str) -> Found:
+        """Return what is kept under a key, committed or not; of what is not known, nothing."""
+        return self._unseen.get(key) or stored_of(self._index.searcher(), key, self._kind) or self._kind()
 
-    def count(self, key: str, likes: int, sequence: str) -> None:
-        """Note how many like a deal after a change; nothing if a newer one is known."""
-        known = self._known(key)
-        if sequence > known.counted:
-            self._put(key, replace(known, likes=likes, counted=sequence))
-
-    def add(self, key: str, stored: StoredDocument) -> None:
+    def put(self, key: str, stored: Found) -> None:
         """Write a document in place of what is there under its key."""
         self._writer.delete_documents_by_term("key", key)
-        self._writer.add_document(document_of(key, stored))
-
-    def _put(self, key: str, stored: StoredDocument) -> None:
-        self.add(key, stored)
+        self._writer.add_document(stored.document(key))
         self._unseen[key] = stored
 
-    def _known(self, key: str) -> StoredDocument:
-        return self._unseen.get(key) or stored_of(self._index.searcher(), key) or StoredDocument()
-
-    def commit(self, checkpoint: str | None = None) -> None:
-        """Make everything written so far, and the checkpoint if one is given, take effect at once."""
-        if checkpoint is not None:
-            self.add(CHECKPOINT, StoredDocument(kind=CHECKPOINT, checkpoint=checkpoint))
+    def commit(self) -> None:
+        """Make everything written so far take effect at once."""
         self._writer.commit()
         self._unseen.clear()
         self._index.reload()
+        self._keep_private()
 
     def check(self) -> None:
-        """Raise Broken where files of the generation were deleted or damaged."""
-        reader.check_files(self.generation, self._whole)
+        """Raise Broken where files were deleted or damaged."""
+        reader.check_files(self.folder, self._whole)
+        self._keep_private()
 
     def close(self) -> None:
         """Let go of the folder; what is not committed is lost."""
         self._writer.rollback()
         self._writer.wait_merging_threads()
+        self._keep_private()
+
+    def _keep_private(self) -> None:
+        """Let nobody else read the files, which the index makes as it likes, also while it merges them."""
+        for file in self.folder.glob("*"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_mode & 0o077:
+                    file.chmod(0o700 if file.is_dir() else 0o600)
 
 
 def checkpoint_in(generation: Path) -> str | None:
     """Return where the stream was read to when a generation was last committed; None for one without."""
     try:
         with unreadable_if_it_fails():
-            found = stored_of(open_index(str(generation)).searcher(), CHECKPOINT)
+            found = stored_of(open_index(str(generation)).searcher(), CHECKPOINT, StoredDocument)
     except Unreadable:
         return None
     return found.checkpoint if found else None
+
+
+class Generation:
+    """Both parts of a generation of the index, open to be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._deals = Writer(folder, StoredDocument)
+        try:
+            self._office = Writer(folder / reader.OFFICE, OfficeDocument)
+        except BaseException:
+            self._deals.close()
+            raise
+        self._parts = (self._office, self._deals)
+
+    def take(self, key: Key, item: Item | None, sequence: str) -> None:
+        """Note an item as it is after a change, or gone; nothing if that or a newer change is known."""
+        if is_of_index(key):
+            before = self._deals.known(key[0])
+            if sequence > before.sequence:
+                stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
+                stored = replace(stored, sequence=sequence, likes=before.likes, counted=before.counted)
+                self._deals.put(key[0], stored)
+        elif is_of_likes(key):
+            before = self._deals.known(key[0])
+            if sequence > before.counted:
+                likes = int(item.get("likes", 0)) if item else 0
+                self._deals.put(key[0], replace(before, likes=likes, counted=sequence))
+        elif office.kind_of(key):
+            name = office.document_key(key)
+            known = self._office.known(name)
+            if sequence > known.sequence:
+                self._office.put(name, office.changed(key, item, sequence, known))
+        elif bought := office.bought(item):
+            name = office.document_key(bought[0])
+            known = self._office.known(name)
+            if not bought[1].items() <= known.lines.items():
+                self._office.put(name, replace(known, lines={**known.lines, **bought[1]}))
+
+    def commit(self, checkpoint: str | None = None) -> None:
+        """Make everything written so far, and the checkpoint if one is given, take effect."""
+        if checkpoint is not None:
+            self._deals.put(CHECKPOINT, StoredDocument(kind=CHECKPOINT, checkpoint=checkpoint))
+        for part in self._parts:
+            part.commit()
+
+    def check(self) -> None:
+        """Raise Broken where files of the generation were deleted or damaged."""
+        for part in self._parts:
+            part.check()
+
+    def close(self) -> None:
+        """Let go of the folder; what is not committed is lost."""
+        try:
+            self._office.close()
+        finally:
+            self._deals.close()
 
 
 INDEXED = ("DEAL#", "DRAFT#", "BRAND#")
 
 
 class SearchIndex:
-    """Deals, drafts and brands by their words, in a folder of this machine: see `dealsite.stream.projection`."""
+    """Deals, drafts and brands by their words, orders and customers by what is known of them, in a folder of this
+    machine: see `dealsite.stream.projection`.
+    """
 
     name = "search"
     patience, delay = 0.5, 0.0
@@ -102,7 +153,7 @@ class SearchIndex:
 
     def __init__(self, root: Path | None = None) -> None:
         self.folder = root or reader.index_root()
-        self._writer: Writer | None = None
+        self._writer: Generation | None = None
         self._built: Path | None = None
 
     def checkpoint(self) -> Checkpoint | None:
@@ -118,11 +169,11 @@ class SearchIndex:
         if generation is None:
             return None
         try:
-            reader.check_files(generation, {})
+            reader.check_generation(generation)
             checkpoint = self.checkpoint()
             if checkpoint is not None:
                 with unreadable_if_it_fails():
-                    self._writer = Writer(generation)
+                    self._writer = Generation(generation)
         except (reader.Broken, Unreadable) as error:
             raise Damaged(str(error)) from error
         return checkpoint
@@ -130,8 +181,8 @@ class SearchIndex:
     def check(self) -> None:
         writer = self._opened()
         try:
-            if reader.current_generation(self.folder) != writer.generation:
-                raise reader.Broken(f"{writer.generation} is no longer in use.")
+            if reader.current_generation(self.folder) != writer.folder:
+                raise reader.Broken(f"{writer.folder} is no longer in use.")
             writer.check()
         except reader.Broken as error:
             raise Damaged(str(error)) from error
@@ -139,10 +190,7 @@ class SearchIndex:
     def apply(self, changes: Sequence[ItemChange]) -> None:
         writer = self._opened()
         for change in changes:
-            if is_of_index(change.key):
-                writer.write(change.key[0], change.new, change.sequence)
-            elif is_of_likes(change.key):
-                writer.count(change.key[0], _likes(change.new), change.sequence)
+            writer.take(change.key, change.new, change.sequence)
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
         self._opened().commit(checkpoint.to_json() if checkpoint else None)
@@ -157,25 +205,18 @@ class SearchIndex:
             shutil.rmtree(left_behind, ignore_errors=True)
         lacking: list[tuple[Key, str]] = []
         self._built = reader.new_generation(self.folder)
-        writer = Writer(self._built)
-        likes: dict[str, int] = {}  # of deals that are still to come
+        writer = Generation(self._built)
         try:
-            for item in items:
+            for number, item in enumerate(items, 1):
                 key = (item["PK"], item["SK"])
-                if is_of_likes(key):
-                    likes[key[0]] = _likes(item)
-                elif is_indexed(item):
-                    counted, number = (start.floor if key[0] in likes else ""), likes.pop(key[0], 0)
-                    try:
-                        stored = StoredDocument.of_item(item)
-                        stored = replace(stored, sequence=start.floor, likes=number, counted=counted)
-                        writer.add(key[0], stored)
-                    except Exception as error:  # noqa: BLE001 - one odd item must not hide all others
-                        lacking.append((key, repr(error)))
+                try:
+                    if not is_of_index(key) or is_indexed(item):
+                        writer.take(key, item, start.floor)
+                except Exception as error:  # noqa: BLE001 - one odd item must not hide all others
+                    lacking.append((key, repr(error)))
+                if number % BUILT_AT_ONCE == 0:
+                    writer.commit()
             writer.commit(start.to_json())
-            for deal, number in likes.items():  # of those that came before their likes
-                writer.count(deal, number, start.floor)
-            writer.commit()
         finally:
             writer.close()
         return lacking
@@ -184,13 +225,13 @@ class SearchIndex:
         try:
             if self._built is None:
                 raise reader.Broken("There is no new index.")
-            reader.check_files(self._built, {})
+            reader.check_generation(self._built)
         except reader.Broken as error:
             raise Damaged(str(error)) from error
         reader.use_generation(self._built)
         self._built = None
 
-    def _opened(self) -> Writer:
+    def _opened(self) -> Generation:
         if self._writer is None:
             raise RuntimeError("The index is not open.")
         return self._writer
@@ -204,7 +245,3 @@ def is_of_index(key: Key) -> bool:
 def is_of_likes(key: Key) -> bool:
     """Tell whether a key is that of how many like a deal."""
     return key[1] == "COUNTS" and key[0].startswith("DEAL#")
-
-
-def _likes(item: Item | None) -> int:
-    return int(item.get("likes", 0)) if item else 0

@@ -38,17 +38,23 @@ class Broken(ValueError):
     """A file of the index is missing or damaged."""
 
 
-def check_files(generation: Path, whole: dict[str, tuple[int, int]]) -> None:
-    """Raise Broken unless a generation is whole; `whole` (name -> size, time of change) keeps what was read."""
+def check_generation(generation: Path) -> None:
+    """Raise Broken unless both parts of a generation are whole."""
+    for part in ("", OFFICE):
+        check_files(generation / part, {})
+
+
+def check_files(folder: Path, whole: dict[str, tuple[int, int]]) -> None:
+    """Raise Broken unless a part is whole; `whole` (name -> size, time of change) keeps what was read."""
     for tried in range(TRIES):
-        meta = _read(generation / META)
+        meta = _read(folder / META)
         try:
             names = _named(meta)
-            found = {name: _look(generation / name, whole.get(name)) for name in names}
+            found = {name: _look(folder / name, whole.get(name)) for name in names}
         except (OSError, ValueError, LookupError, TypeError, struct.error) as error:
-            if tried + 1 < TRIES and _read(generation / META) != meta:
+            if tried + 1 < TRIES and _read(folder / META) != meta:
                 continue
-            raise Broken(f"{generation.name}: {error}") from error
+            raise Broken(f"{folder.name}: {error}") from error
         whole.clear()
         whole.update(found)
         return
@@ -88,6 +94,7 @@ def _look(file: Path, known: tuple[int, int] | None) -> tuple[int, int]:
 
 
 CURRENT = "current"
+OFFICE = "office"  # the folder in a generation's of what only the back office finds
 GENERATION = re.compile(rf"{FORMAT}-[0-9a-f]+")
 
 
@@ -130,13 +137,13 @@ def unused_generations(folder: Path) -> list[Path]:
     return [path for path in _generations(folder) if path != used]
 
 
-def index_stamp(folder: Path) -> tuple[int, ...]:
-    """Return what changes with every commit and with every new generation; empty where there is no index."""
+def index_stamp(folder: Path, part: str = "") -> tuple[int, ...]:
+    """Return what changes with every commit of a part and every new generation; empty where there is no index."""
     with contextlib.suppress(OSError):
         named = os.stat(f"{folder}/{CURRENT}")  # noqa: PTH116 - each search asks: a tenth of the time of Path
         generation = _generation(folder, named.st_ino, named.st_mtime_ns)
         if generation is not None:
-            written = os.stat(f"{generation}/{META}")  # noqa: PTH116
+            written = os.stat(f"{generation}/{part}/{META}")  # noqa: PTH116
             return (named.st_ino, named.st_mtime_ns, written.st_ino, written.st_mtime_ns, written.st_size)
     return ()
 
@@ -154,7 +161,7 @@ def _generations(folder: Path) -> list[Path]:
 
 logger = structlog.get_logger(__name__)
 _lock = threading.Lock()
-_open: dict[Path, tuple[tuple[int, ...], Path, tantivy.Index]] = {}
+_open: dict[tuple[Path, str], tuple[tuple[int, ...], Path, tantivy.Index]] = {}
 
 
 class Unreadable(Exception):
@@ -174,14 +181,14 @@ def unreadable_if_it_fails() -> Iterator[None]:
         raise
 
 
-def searcher() -> tantivy.Searcher | None:
-    """Return the newest commit to search in; None where there is no index, or none that can be read."""
+def searcher(part: str = "") -> tantivy.Searcher | None:
+    """Return the newest commit of a part to search in; None where there is no index, or none that can be read."""
     root = index_root()
-    stamp = index_stamp(root)
+    stamp = index_stamp(root, part)
     if not stamp:
         return None
     with _lock:
-        index = _renewed(root, stamp)
+        index = _renewed(root, part, stamp)
         return index.searcher() if index else None
 
 
@@ -191,8 +198,8 @@ def forget() -> None:
         _open.clear()
 
 
-def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
-    known = _open.get(root)
+def _renewed(root: Path, part: str, stamp: tuple[int, ...]) -> tantivy.Index | None:
+    known = _open.get((root, part))
     if known and known[0] == stamp:
         return known[2]
     generation = current_generation(root)
@@ -203,12 +210,12 @@ def _renewed(root: Path, stamp: tuple[int, ...]) -> tantivy.Index | None:
             if known and known[1] == generation:
                 index = known[2]
             else:
-                index = open_index(str(generation))
+                index = open_index(str(generation / part))
                 index.config_reader("manual")
             index.reload()
     except Unreadable as error:
         logger.warning("search_index_unreadable", folder=str(root), reason=str(error))
-        _open.pop(root, None)
+        _open.pop((root, part), None)
         return None
-    _open[root] = (stamp, generation, index)
+    _open[root, part] = (stamp, generation, index)
     return index

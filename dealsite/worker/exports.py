@@ -51,8 +51,7 @@ class ListExport:
 
     A column is `title=where.its.value.stands`, or both in one word; an @ marks times. Of several values that stand
     there, what follows is taken of each. `columns` may be a function of
-    the address's query. `source` is given the query, `now`, and what stands in the path; it may yield None
-    in place of a row while it looks for one.
+    the address's query. `source` is given the query, `now`, and what stands in the path.
     """
 
     title: Text
@@ -104,13 +103,11 @@ class ShownList:
         wheres = [(place or title).removeprefix("@") for title, place in zip(titles, places, strict=True)]
         zone = timezone.get_current_timezone_name()
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        write, rows = csv.writer(text).writerow, 0
+        write = csv.writer(text).writerow
         with translation.override("en"):  # as the titles are
             write([f"{title[1:]} ({zone})" if title.startswith("@") else title for title in titles])
-            for row in self.export.source(self.query, now, **self.parts):
-                if row is not None:
-                    write([safe_cell(_shown(_value(row, where))) for where in wheres])
-                    rows += 1
+            for rows, row in enumerate(self.export.source(self.query, now, **self.parts), 1):
+                write([safe_cell(_shown(_value(row, where))) for where in wheres])
                 note(rows)
         text.flush()
         text.detach()

@@ -31,7 +31,7 @@ from dealsite.accounts import second_factor
 from dealsite.accounts.locales import spoken
 from dealsite.data.catalogue import activity, drafts
 from dealsite.data.commerce import charging, orders, payment_lists
-from dealsite.data.entities.commerce import FAILED
+from dealsite.data.entities.commerce import FAILED, SCHEDULED
 from dealsite.data.integrity import checks, retention
 from dealsite.data.integrity.problem import Pace, Problem
 from dealsite.data.jobs import command_runs, jobs, task_counts
@@ -125,20 +125,23 @@ def _alike(problems: list[Problem]) -> list[ProblemKind]:
     return sorted(found, key=lambda one: (-one.number, one.sentence))
 
 
-FAILED_SINCE = timedelta(days=90)  # what failed before nobody will pay any more
+UNPAID_SINCE = timedelta(days=90)  # what was due before nobody will pay any more
 TRIED_UNTIL = timedelta(days=30)  # a failed payment is listed by when it is tried again
+SURELY_CHARGED = timedelta(hours=1)  # after it was due, where runners are at work
 
 
 def count_tasks(*, now: datetime) -> TaskCounts:
-    """Count and store it. 1 batch get + 24 queries + 1 put; drafts are those that the search index has."""
-    failed = payment_lists.of_status(
-        FAILED, (now - FAILED_SINCE).date(), (now + TRIED_UNTIL).date(), limit=MOST
-    )
+    """Count and store it. 1 batch get + 34 queries + 1 put; drafts are those that the search index has."""
+    since, until = (now - UNPAID_SINCE).date(), (now + TRIED_UNTIL).date()
+    failed = payment_lists.of_status(FAILED, since, until, limit=MOST).rows
+    waiting = payment_lists.of_status(SCHEDULED, since, now.date(), limit=MOST).rows
+    overdue = [row for row in (*failed, *waiting) if row.due_at < now - SURELY_CHARGED]
     counts = TaskCounts(
         drafts=min(find(Question(kind="draft", for_editors=True), now=now, size=1).total, MOST),
         featured=len(list(drafts.attention_data({}, pages=True).over(now))),
         orders=orders.number_to_ship(MOST),
-        payments=len(failed.rows),
+        payments=len(failed),
+        overdue=min(len(overdue), MOST),
     )
     task_counts.store(counts, now=now)
     return counts

@@ -58,7 +58,7 @@ def shown(page: Page) -> list[str]:
 def test_orders_are_shipped_together_and_delivered(office_window, width):
     made = [order_of(name, minutes_ago=9 - number) for number, name in enumerate(("ada", "bob", "cyd"))]
     page = office_window(width=width)
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     assert shown(page) == [order.id for order in made]
     tick(page, made[0])
     tick(page, made[2])
@@ -83,7 +83,7 @@ def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles):
     troubles.allowed.add(409)
     made = [order_of("ada", minutes_ago=2), order_of("bob", minutes_ago=1, is_paid=False)]
     page = office_window()
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     for order in made:
         tick(page, order)
     page.get_by_role("button", name="Mark shipped").click()
@@ -104,7 +104,7 @@ def test_what_failed_is_named_and_can_be_tried_again(office_window, troubles):
 def test_all_orders_of_a_page_are_chosen_by_one_box_and_counted(office_window):
     made = [order_of(name) for name in ("ada", "bob", "cyd")]
     page = office_window()
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     everything = page.get_by_role("checkbox", name="Choose all of this page")
     expect(page.get_by_role("button", name="Mark shipped")).to_be_hidden()
     everything.check()
@@ -118,7 +118,7 @@ def test_the_list_of_orders_is_worked_off_by_keys_alone(office_window):
     made = [order_of(f"shopper{number}", minutes_ago=30 - number) for number in range(20)]
     page = office_window(width=1280)
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     page.wait_for_load_state("networkidle")
     top, in_view = measures(page)
     assert top <= 168
@@ -143,7 +143,7 @@ def test_the_list_of_orders_is_worked_off_by_keys_alone(office_window):
 def test_without_script_there_is_no_box_that_would_do_nothing(office_window):
     order_of("ada")
     page = office_window(script=False)
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     expect(page.get_by_role("checkbox")).to_have_count(1)
 
 
@@ -151,7 +151,7 @@ def test_without_script_there_is_no_box_that_would_do_nothing(office_window):
 def test_new_orders_come_by_themselves_and_leave_what_is_ticked_alone(office_window):
     first = order_of("ada", minutes_ago=5)
     page = office_window()
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     tick(page, first)
     second = order_of("bob")
     expect(
@@ -173,7 +173,7 @@ def test_a_page_that_nobody_looks_at_does_not_ask_and_one_that_is_seen_again_ask
     page = office_window(alone=True)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/news/" in request.url else None)
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
     page.evaluate("htmx.trigger('#order-poll', 'seen-again')")
     page.wait_for_timeout(300)
@@ -187,7 +187,7 @@ def test_a_page_that_nobody_looks_at_does_not_ask_and_one_that_is_seen_again_ask
 def test_packing_slips_are_printed_one_order_a_page_without_the_site_around(office_window):
     made = [order_of(name) for name in ("ada", "bob", "cyd")]
     page = office_window(color_scheme="dark")
-    page.goto("/cms/orders/")
+    page.goto("/cms/orders/?list=placed")
     for order in made:
         tick(page, order)
     page.get_by_role("button", name="Packing slips").click()
@@ -235,3 +235,36 @@ def test_a_part_is_shipped_sent_back_and_refunded(office_window, window, java_sc
         expect(ada.get_by_text(words)).to_be_visible()
     if java_script:
         assert (flaws(office), flaws(ada)) == ([], [])
+
+
+def test_an_order_is_found_while_one_types_and_by_filters(office_window, search_index, width):
+    ada, bob = order_of("ada", minutes_ago=5), order_of("bob", is_paid=False)
+    search_index()
+    page = office_window(width=width)
+    page.goto("/cms/orders/")
+    assert shown(page) == [bob.id, ada.id]
+    page.get_by_role("searchbox", name="Number, name, place or amount").press_sequentially("lapm of bob")
+    expect(page.locator("#order-rows tr")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/cms/orders/\?q=lapm\+of\+bob"))
+    assert shown(page) == [bob.id]
+    expect(page.locator("#tabs [aria-current]")).to_have_text("All 1")
+    page.goto("/cms/orders/")
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("Payment", exact=True).select_option("Paid")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#order-rows tr")).to_have_count(1)
+    assert shown(page) == [ada.id]
+    assert flaws(page) == []
+
+
+def test_without_script_orders_are_found_all_the_same(office_window, search_index):
+    _ada, bob = order_of("ada"), order_of("bob")
+    search_index()
+    page = office_window(script=False)
+    page.goto("/cms/orders/")
+    page.get_by_role("searchbox", name="Number, name, place or amount").fill("lamp of bob")
+    page.get_by_role("searchbox", name="Number, name, place or amount").press("Enter")
+    assert shown(page) == [bob.id]
+    page.get_by_role("searchbox", name="Number, name, place or amount").fill(bob.id[-6:])
+    page.get_by_role("searchbox", name="Number, name, place or amount").press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(bob.id[-6:])

@@ -272,7 +272,7 @@ def test_an_address_needs_no_postcode_and_shows_no_gap():
     while loop.run_next(now=NOW + HOUR):
         pass
     assert any("\n\n" + "\n".join(expected) + "\n" in sent.body for sent in mail.outbox)
-    asked = {"token": new_ulid(NOW), "address": reverse("cms_orders")}
+    asked = {"token": new_ulid(NOW), "address": f"{reverse('cms_orders')}?list=placed"}
     answer: Any = office.post(reverse("cms_export_list"), asked)
     file = b"".join(answer.streaming_content).decode()
     assert ',Ada Ash,"2/F, 88 Des Voeux Road",,,Hong Kong,Hong Kong,' in file

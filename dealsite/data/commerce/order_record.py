@@ -127,6 +127,7 @@ class Event:
 
 UNKNOWN, NOTHING, UNPAID, PART_PAID = "unknown", "nothing", "unpaid", "part_paid"
 PAID, DECLINED, OWED_BACK, GIVEN_BACK = "paid", "declined", "owed_back", "given_back"
+PAYMENT_STATES = (UNPAID, PART_PAID, PAID, DECLINED, OWED_BACK, GIVEN_BACK, NOTHING, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ instalment first; what is paid goes back. 93 actions at 25 lines of counted stoc
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -43,11 +43,14 @@ from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
+    FAILED,
+    PENDING,
     PURCHASED,
     REDUCED,
     RETURN_ASKED,
     RETURN_DECLINED,
     RETURNED,
+    SCHEDULED,
 )
 from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, Invalid, VersionConflict
@@ -237,18 +240,59 @@ def proposed(
     raise Conflict(SINCE_CHANGED)
 
 
-def take_off(
+@dataclass(frozen=True, slots=True)
+class TakeOff:
+    """What an event takes off an order, before anything is stored: how much, and what is to be paid in all then.
+
+    With the order as it is then, each payment before and then, the pieces that come back, and the writes of all but
+    their stock.
+    """
+
+    amount: Decimal
+    total: Decimal
+    order: Order
+    payments: list[tuple[Payment, Payment]]
+    back: list[tuple[Line, int]]
+    writes: list[Write]
+
+    @property
+    def changes(self) -> list[tuple[Payment, Payment]]:
+        """The payments that become others."""
+        return [(before, then) for before, then in self.payments if then != before]
+
+    @property
+    def to_pay(self) -> Decimal:
+        """What is still to be charged then, but for what goes back at once."""
+        open_then = (then for _before, then in self.payments if then.status in (SCHEDULED, PENDING, FAILED))
+        return sum((then.kept for then in open_then), ZERO)
+
+
+@access_pattern("what taking something off an order does to its payments", "1 batch get")
+def preview(
     order: Order,
     lines: Sequence[Line],
-    event: Event,
+    status: str,
+    pieces: Mapping[str, int],
+    amounts: Mapping[str, Decimal] | None = None,
     *,
-    restock: bool = True,
-    paid: Sequence[Payment] | None = None,
-) -> Order:
-    """Store what an event takes off an order as it was read; VersionConflict where anything of it has changed since."""
+    seen: int | None = None,
+    by: str,
+    now: datetime,
+) -> TakeOff:
+    """Return what cancelling or taking back pieces, or reducing amounts, would do to an order; see `take_back`.
+
+    Invalid and Conflict as for the change itself; Conflict where it was made by a form that is sent again, too.
+    """
+    event = proposed(order, lines, status, pieces, amounts, seen=seen, by=by, note="", now=now)
+    if event is None:
+        raise Conflict(SINCE_CHANGED)
+    return _planned(order, lines, event, payments.of_order(order.username, order.payments))
+
+
+def _planned(order: Order, lines: Sequence[Line], event: Event, paid: Sequence[Payment]) -> TakeOff:
+    """Return what an event takes off an order as it was read: previews show it, `take_off` stores it."""
     before, changed = history(order, lines), after(order, event, lines)
     taken = about(event, before.lines)
-    paid = payments.of_order(order.username, order.payments) if paid is None else paid
     amount = sum((one.amount for one in taken.values()), ZERO)
     is_whole = event.status == CANCELLED and not event.lines
     reason = event.note or ("The order was cancelled." if is_whole else event.headline)
@@ -261,15 +305,31 @@ def take_off(
         *notice_writes(changed, event),
         *(_answered(order) if event.status == RETURNED else []),
     ]
+    back = [(one.line, taken[one.line.id].pieces) for one in before.lines if one.line.id in taken]
+    moved = list(zip(paid, paid_then, strict=True))
+    return TakeOff(amount, before.worth - amount, changed, moved, back, writes)
+
+
+def take_off(
+    order: Order,
+    lines: Sequence[Line],
+    event: Event,
+    *,
+    restock: bool = True,
+    paid: Sequence[Payment] | None = None,
+) -> Order:
+    """Store what an event takes off an order as it was read; VersionConflict where anything of it has changed since."""
+    paid = payments.of_order(order.username, order.payments) if paid is None else paid
+    plan = _planned(order, lines, event, paid)
+    writes = list(plan.writes)
     if restock:
-        back = [(one.line, taken[one.line.id].pieces) for one in before.lines if one.line.id in taken]
-        deals = with_offers(line.deal for line, _pieces in back)
-        writes += _stock_back(back, deals, len(merge(writes)), event.at)
+        deals = with_offers(line.deal for line, _pieces in plan.back)
+        writes += _stock_back(plan.back, deals, len(merge(writes)), event.at)
     try:
         table.transact(writes)
     except Conflict as conflict:
         raise VersionConflict() from conflict
-    return changed
+    return plan.order
 
 
 def _line_writes(order: Order, lines: Sequence[OrderLine], taken: Chosen, at: datetime) -> list[Write]:

@@ -7,14 +7,13 @@ the index holds the lines of one order alone, but may be behind, and lacks wheth
 Nothing is kept of a mail but the job that sent it, whose id follows from what it tells.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy
@@ -59,7 +58,6 @@ from dealsite.data.table.parallel import together
 
 PAGE_SIZE = 25
 TOTALLED = 1_000  # lines of a deal that are counted for a page
-SCANNED = 1_000  # rows of an index that are read at once for a file
 NO_ORDER = gettext_lazy("There is no such order.")
 CART_STATUSES = (ACTIVE, SAVED, PURCHASED, RETURNED)
 AT_ONCE = 1_000  # lines of one moment
@@ -140,21 +138,6 @@ def number_to_ship(most: int) -> int:
     """Return how many orders wait to be shipped, up to `most`."""
     partitions = [keys.orders_to_ship.partition(number) for number in range(keys.ORDER_SHARDS)]
     return len(paging.merged(partitions, index=keys.GSI3, limit=most))
-
-
-@access_pattern("all orders of a span, for a file: a scan for each 1,000 rows", "1 scan")
-def placed_between(first: datetime, until: datetime) -> Iterator[list[OrderCard]]:
-    """Yield, for each 1,000 rows of GSI2, the cards of those orders that were placed in a span; `until` is not in it.
-
-    They come in no order. 1 scan for each 1,000 rows, or 1 MB.
-    """
-    start: dict[str, Any] | None = None
-    while True:
-        page = table.scan_page(index=keys.GSI2, limit=SCANNED, start=start)
-        cards = (OrderCard.from_item(row["card"]) for row in page.items if row["type"] == "Order")
-        yield [card for card in cards if first <= card.placed_at < until]
-        if (start := page.start) is None:
-            return
 
 
 @access_pattern("returns that shoppers asked for, oldest first", "1 query")

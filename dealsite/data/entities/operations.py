@@ -153,7 +153,14 @@ TASK_COUNTS = Entity(
     type="TaskCounts",
     about="how much there is to do in the CMS, as a worker counted it last",
     key=At(keys.task_counts),
-    shape={"drafts": Whole(), "featured": Whole(), "orders": Whole(), "payments": Whole(), "at": Time()},
+    shape={
+        "drafts": Whole(),
+        "featured": Whole(),
+        "orders": Whole(),
+        "payments": Whole(about="that failed"),
+        "overdue": Whole(optional=True, about="due and not paid; a build of before did not count them"),
+        "at": Time(),
+    },
     is_passing=True,
 )
 

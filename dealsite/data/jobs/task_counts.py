@@ -16,12 +16,16 @@ MOST = 100  # what is more is not counted: the menu says "99+"
 
 @dataclass(frozen=True, slots=True)
 class TaskCounts:
-    """Drafts, featured deals that cannot be had, orders to ship and failed payments, each up to `MOST`."""
+    """How many of each, up to `MOST`: `featured` deals that cannot be had, `orders` to ship, `payments` that failed.
+
+    `overdue` payments are due and not paid, failed or not.
+    """
 
     drafts: int = 0
     featured: int = 0
     orders: int = 0
     payments: int = 0
+    overdue: int = 0
 
 
 _read = reader(TASK_COUNTS.shape, TaskCounts)

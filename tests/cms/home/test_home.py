@@ -15,6 +15,9 @@ from django.utils import timezone
 from cms.lists.attention import TOPICS
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans
+from dealsite.data.commerce import charging, order_changes, order_returns, orders, payments
+from dealsite.data.commerce.order_record import Order
+from dealsite.data.commerce.payment_record import payment_item
 from dealsite.data.editing import audit, links, pending_edits
 from dealsite.data.jobs import jobs, task_counts
 from dealsite.data.jobs.task_counts import TaskCounts
@@ -37,8 +40,10 @@ from tests.builders import (
     make_draft,
     make_id,
 )
-from tests.cms.conftest import do, inputs, said, way_back
+from tests.cms.conftest import HTMX, do, inputs, said, way_back
+from tests.gateways.ledger import Ledger
 from tests.orders import make_order
+from tests.payments import owe, pay, work
 
 HOME = reverse("cms_home")
 SILENT = replace(PICTURE, alt="")
@@ -65,6 +70,33 @@ def shown(html: str) -> dict[str, list[str]]:
 
 def rows(html: str) -> list[str]:
     return [unescape(title) for title in re.findall(r'dir="auto"\s+href="[^"]*">([^<]+)</a>', html)]
+
+
+def task_of(html: str, name: str) -> str:
+    """Return a task with its rows and its button."""
+    return re.findall(rf'<li class="task" id="{name}">.*?(?=<li class="task"|</section>)', html, re.S)[0]
+
+
+def leads(html: str) -> list[str]:
+    """Return where the links of a part of a page lead."""
+    return [unescape(address) for address in re.findall(r'<a\s[^>]*href="([^"]*)"', html)]
+
+
+def figures(html: str) -> dict[str, tuple[str, str, str]]:
+    """Return the address, value and note of each figure, by its title."""
+    words = r"\s*<span[^>]*>([^<]*)</span>"
+    found = re.findall(rf'class="figure" href="([^"]*)">{words}{words}\s*<span[^>]*>([^<]*)<', html)
+    return {title: (unescape(address), value, note.strip()) for address, title, value, note in found}
+
+
+def sent_back(order: Order) -> Order:
+    """Have a shopper ask to return all of an order that was shipped."""
+    pay(order)
+    pieces = {line.id: line.quantity for line in orders.lines_of(order)}
+    order_changes.ship(order.username, order.id, by="root", now=NOW)
+    return order_returns.ask_return(
+        order.username, order.id, pieces=pieces, by=order.username, reason="Too loud", now=NOW + DAY
+    )
 
 
 def ready_draft(**more) -> drafts.Draft:
@@ -172,8 +204,10 @@ def test_a_form_of_the_overview_leads_back_to_where_it_stood(editor, troubles):
 
 @pytest.mark.budget
 @pytest.mark.usefixtures("troubles")
-@pytest.mark.parametrize(("view", "queries"), [("deals", 4), ("office", 10), ("site", 6 + len(SCHEDULE))])
-def test_the_overview_reads_less_than_twelve_units(sign_in, view, queries):
+@pytest.mark.parametrize(
+    ("view", "queries", "units"), [("deals", 4, 12), ("office", 11, 18), ("site", 6 + len(SCHEDULE), 12)]
+)
+def test_the_overview_reads_few_units(sign_in, view, queries, units):
     browser = sign_in("admin", username="root")
     browser.get(HOME)
     with table.metered() as signing:
@@ -181,7 +215,7 @@ def test_the_overview_reads_less_than_twelve_units(sign_in, view, queries):
     with table.metered() as meter:
         browser.get(HOME, {"view": view})
     assert [operation for operation, _index in meter.log].count("Query") == queries
-    assert meter.read_units - signing.read_units < 12
+    assert meter.read_units - signing.read_units < units
 
 
 def test_unpublished_changes_are_listed_as_long_as_their_deal_is_there(editor, search_index):
@@ -317,14 +351,93 @@ def test_titles_are_shown_as_text(editor, search_index):
 
 
 @pytest.mark.usefixtures("troubles")
-def test_the_back_office_sees_its_orders_and_no_topic(office):
+def test_the_back_office_sees_its_orders_and_of_the_topics_what_is_sold_out(office):
     refs = [order.id for order in (make_order("zoe"), make_order("zoe"))]
     html = office.get(HOME, {"view": "deals"}).content.decode()
-    assert shown(html).keys() == {"to-ship"}
+    assert shown(html).keys() == {"to-ship", "sold-out"}
     for order_id in refs:
         assert html.count(f"/cms/orders/zoe/{order_id}/") == 2  # as a task, and among the latest
     assert f"order=zoe%2F{refs[0]}" in html
     assert office.get(topic("pictures")).status_code == 403
+
+
+def test_returns_that_shoppers_asked_for_lead_to_their_orders_until_they_are_answered(office):
+    order = sent_back(make_order("zoe"))
+    html = office.get(HOME).content.decode()
+    assert shown(html) == {"returns": ["Ada Lovelace"]}
+    task = task_of(html, "returns")
+    assert leads(task) == [f"/cms/orders/zoe/{order.id}/", reverse("cms_returns")]
+    order_returns.decline_return("zoe", order.id, by="root", reason="Too late", now=NOW + 3 * DAY)
+    assert shown(office.get(HOME).content.decode()) == {}
+
+
+def test_more_returns_than_a_page_has_are_said_to_be_more(office):
+    for _number in range(26):
+        sent_back(make_order("zoe"))
+    task = task_of(office.get(HOME).content.decode(), "returns")
+    assert 'class="task-number">25+<' in task
+    assert task.count("/cms/orders/zoe/") == 7
+
+
+@pytest.mark.parametrize(
+    ("counts", "numbers"),
+    [
+        (TaskCounts(), {}),
+        (TaskCounts(payments=3), {"failed": "3"}),
+        (TaskCounts(payments=3, overdue=5), {"failed": "3", "overdue": "5"}),
+        (TaskCounts(overdue=task_counts.MOST), {"overdue": "99+"}),
+    ],
+)
+def test_failed_and_overdue_payments_lead_to_their_lists(office, counts, numbers):
+    task_counts.of_process.keep(counts)
+    task_counts.of_process._read_at = float("inf")
+    html = office.get(HOME).content.decode()
+    assert (
+        dict(re.findall(r'<li class="task" id="([a-z-]+)">.*?class="task-number">(.*?)<', html, re.S))
+        == numbers
+    )
+    if counts.overdue:
+        task = task_of(html, "overdue")
+        assert f'href="{reverse("cms_overdue_payments")}"' in task
+        assert ("failed ones among them" in task) == bool(counts.payments)
+
+
+@pytest.mark.parametrize("is_editor", [False, True])
+def test_what_is_sold_out_leads_an_editor_to_its_list_and_others_to_who_wants_it(
+    sign_in, troubles, is_editor
+):
+    browser = sign_in("back office", *["editor"] * is_editor)
+    task = task_of(browser.get(HOME, {"view": "office"}).content.decode(), "sold-out")
+    assert 'class="task-number">1<' in task
+    of_deal = reverse("cms_buyers", args=[troubles["sold-out"].id])
+    assert {*leads(task)} == {topic("sold-out") if is_editor else of_deal}
+    assert [browser.get(lead).status_code for lead in {*leads(task)}] == [200]
+
+
+def test_without_an_index_the_back_office_hears_that_sold_out_deals_are_not_known(office, search_index):
+    assert "search, which is being set up" in office.get(HOME).content.decode()
+    search_index()
+    assert "search, which is being set up" not in office.get(HOME).content.decode()
+
+
+def test_what_was_paid_of_todays_payments_leads_to_them(office, calls):
+    def paid_today(**headers: str) -> tuple[str, str, str]:
+        return figures(office.get(HOME, headers=headers).content.decode())["Paid today"]
+
+    address = f"{reverse('cms_payments')}?list=processed"
+    assert paid_today() == (address, "€0.00", "of €0.00 due today")
+    owe(3, "90.00", order_number=1)
+    owe(1, "8.00", order_number=2, first=NOW - DAY)
+    first, second = (owe(1, amount, order_number=number)[0] for number, amount in ((3, "60.00"), (4, "5.00")))
+    gateway = Ledger()
+    for one in (first, second):
+        charging.run_one(payment_item(one), gateway, currency="EUR", clock=lambda: NOW)
+    assert paid_today() == (address, "€65.00", "of €95.00 due today")
+    payments.refund(second.account, second.due_at, second.id, reason="x", by="root", now=NOW)
+    work(NOW, gateway)
+    told = address, "€60.00", "of €95.00 due today, €5.00 refunded"
+    assert paid_today() == paid_today(hx_request="true") == told
+    assert calls(lambda: office.get(HOME, headers=HTMX)) == ["BatchGetItem"]
 
 
 @pytest.mark.parametrize(

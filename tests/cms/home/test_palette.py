@@ -86,7 +86,7 @@ def test_the_back_office_finds_no_deals(sign_in, search_index):
     make_deal(title="Brass lamp")
     search_index()
     response = sign_in("back office").get(PALETTE, {"q": "lamp"}, headers=HTMX)
-    assert titles(response) == ["Orders of “lamp”", "Payments of “lamp”"]
+    assert titles(response) == ["Orders with “lamp”", "Payments of “lamp”"]
     assert "Nothing goes by the name “lamp”" in response.content.decode()
 
 

@@ -419,13 +419,13 @@ def three():
     return made
 
 
-def of_days(browser, first, last, path="orders/"):
-    sent = {"token": new_ulid(NOW), "address": f"/cms/{path}?list=all", "first": first, "last": last}
+def of_days(browser, first, last):
+    sent = {"token": new_ulid(NOW), "address": "/cms/payments/?list=all", "first": first, "last": last}
     return browser.post(EXPORT, sent)
 
 
 def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
-    assert [row["Order"] for row in written(office, "orders/")] == [three[0].id]
+    assert [row["Order"] for row in written(office, "orders/", list="placed")] == [three[0].id]
     assert written(office, "orders/", list="shipped") == [
         {
             "Order": three[1].id,
@@ -454,28 +454,26 @@ def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
     ]
 
 
-def test_a_file_holds_the_orders_of_all_states_of_some_days_as_they_were_placed(office, three, monkeypatch):
-    monkeypatch.setattr(orders, "SCANNED", 2)
-    found = rows(of_days(office, "2026-11-01", "2026-11-21"))
+def test_a_file_holds_the_orders_of_all_states_of_some_days_as_they_were_placed(office, three, search_index):
+    search_index()
+    found = written(office, "orders/", first="2026-11-01", last="2026-11-21")
     assert [row["Order"] for row in found] == [three[2].id, three[1].id, three[0].id]
     for first, last, names in (("2026-11-19", "2026-11-19", ["bob"]), ("2026-11-21", "2026-11-21", [])):
-        assert [row["User name"] for row in rows(of_days(office, first, last))] == names
+        assert [row["User name"] for row in written(office, "orders/", first=first, last=last)] == names
 
 
-def test_the_page_of_orders_has_the_form_for_all_of_them(office):
-    page = text(office.get("/cms/orders/"))
-    assert 'name="address" value="/cms/orders/?list=all"' in page
-    assert "All orders placed on some days" in page
+def test_without_an_index_nobody_gets_a_file_that_lacks_orders(office, three, search_index):
+    assert ask(office, "orders/", first="2026-11-01").status_code == 503
 
 
-def test_days_and_times_are_of_the_zone_of_whoever_asks(sign_in):
+def test_days_and_times_are_of_the_zone_of_whoever_asks(sign_in, search_index):
     make_order("ada", make_deal(live_at=NOW - 9 * DAY), now=datetime(2026, 11, 18, 23, 30, tzinfo=UTC))
+    search_index()
     browser = sign_in("back office", zone="Europe/Berlin")
-    (row,) = rows(of_days(browser, "2026-11-19", "2026-11-19"))
+    (row,) = written(browser, "orders/", first="2026-11-19", last="2026-11-19")
     assert row["Placed (Europe/Berlin)"] == "2026-11-19 00:30:00"
 
 
-@pytest.mark.parametrize("path", ["orders/", "payments/"])
 @pytest.mark.parametrize(
     ("first", "last", "words"),
     [
@@ -484,8 +482,8 @@ def test_days_and_times_are_of_the_zone_of_whoever_asks(sign_in):
         ("x", "2026-11-02", "Enter days such as"),
     ],
 )
-def test_days_that_are_none_are_refused(office, path, first, last, words):
-    answer = of_days(office, first, last, path)
+def test_days_that_are_none_are_refused(office, first, last, words):
+    answer = of_days(office, first, last)
     assert answer.status_code == 400
     assert words in text(answer)
 
@@ -496,7 +494,7 @@ def test_days_that_are_none_are_refused(office, path, first, last, words):
 def test_what_people_type_is_no_formula_and_keeps_every_letter(office):
     typed = {"name": '=HYPERLINK("https://evil.example","x")', "extra": "@x", "city": "京都 “Ž”"}
     make_order("ada", address=Address(**(ADDRESS.as_item() | typed)))
-    (row,) = written(office, "orders/")
+    (row,) = written(office, "orders/", list="placed")
     assert row["Name"] == '\'=HYPERLINK("https://evil.example","x")'
     assert (row["Extra"], row["City"]) == ("'@x", "京都 “Ž”")
 
@@ -606,18 +604,17 @@ def test_a_list_with_more_rows_than_anybody_waits_for_is_written_by_a_job(editor
     assert [entry.by for entry in audit.of_target("export", "deals")] == ["eve", "eve"]
 
 
-def test_a_list_that_takes_longer_than_anybody_waits_is_written_by_a_job(office, monkeypatch):
+def test_a_list_that_takes_longer_than_anybody_waits_is_written_by_a_job(editor, monkeypatch):
     seconds = iter([0.0, 0.5, 1.5])
     monkeypatch.setattr(views, "monotonic", lambda: next(seconds))
-    monkeypatch.setattr(orders, "SCANNED", 1)
-    for n in range(3):  # the rows that are read hold none of the orders
-        make_order(f"shopper{n}", now=NOW - n * SECOND)
-    assert of_days(office, "2026-10-01", "2026-10-02")["Location"] == "/cms/jobs/"
+    for _ in range(3):
+        make_deal()
+    assert ask(editor, "deals/", new_ulid(NOW))["Location"] == "/cms/jobs/"
 
 
 def test_the_jobs_say_how_far_a_file_is_and_then_lead_to_it(office, three, long):
     job_id = new_ulid(NOW)
-    page = text(office.post(EXPORT, {"token": job_id, "address": "/cms/orders/"}, follow=True))
+    page = text(office.post(EXPORT, {"token": job_id, "address": "/cms/orders/?list=placed"}, follow=True))
     assert "This list is long. Its file is being written, and appears here." in page
     assert "Waiting" in page
     assert office.get(f"/cms/jobs/{job_id}/file/").status_code == 404
@@ -692,7 +689,7 @@ def test_progress_is_noted_while_a_file_is_written(office, three, long, monkeypa
     monkeypatch.setattr(jobs, "save_progress", note)
     of_days(office, "2026-11-01", "2026-11-21")
     work()
-    assert [note["rows"] for note in noted] == [0, 1, 2, 3, 3]
+    assert [note["rows"] for note in noted] == [1, 2, 3, 3]
     assert noted[-1]["bytes"] > 0
 
 

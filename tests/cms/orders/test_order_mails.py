@@ -8,7 +8,7 @@ import pytest
 from django.core import mail
 from django.http import QueryDict
 
-from cms.orders import _all_orders
+from cms.order_list import _all_orders
 from dealsite.data.commerce import order_changes, orders, payments
 from dealsite.data.editing import audit
 from dealsite.data.people import email_addresses, profiles, users

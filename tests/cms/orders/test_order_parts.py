@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
+from django.utils.html import strip_tags
 
+from dealsite.data import table
 from dealsite.data.commerce import order_changes, order_returns, orders
 from dealsite.data.commerce.order_lines import OrderLine, history, open_return
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.table.ids import iso
 from tests.builders import HOUR, NOW, make_deal
+from tests.capacity import recorded
+from tests.cms.conftest import HTMX
 from tests.orders import make_order
 from tests.payments import pay
 
@@ -38,14 +44,20 @@ def lines(order: Order) -> list[OrderLine]:
 
 
 def send(
-    office: Client, order: Order, what: str, *pieces: int, amounts: tuple[str, ...] = (), **more: Any
+    office: Client,
+    order: Order,
+    what: str,
+    *pieces: int,
+    amounts: tuple[str, ...] = (),
+    headers: Any = None,
+    **more: Any,
 ) -> Any:
     """Send the form of a part, as its page has it, for so many lamps and desks."""
     ids = [one.line.id for one in lines(order)]
     data = {"seen": len(orders.get("ada", order.id).timeline), "reason": "Broken"} | more
     data |= {f"pieces-{line}": count for line, count in zip(ids, pieces, strict=False)}
     data |= {f"amount-{line}": amount for line, amount in zip(ids, amounts, strict=False)}
-    return office.post(page_of(order, what), data)
+    return office.post(page_of(order, what), data, headers=headers)
 
 
 def fields(answer: HttpResponse) -> dict[str, str]:
@@ -65,7 +77,7 @@ def test_a_parcel_holds_what_is_left_of_its_form_and_stands_on_the_page(office, 
     assert "1 × Lamp" in page
     assert 'href="https://www.dhl.com/' in page
     assert fields(office.get(page_of(order, "ship"))) == {"Lamp": "1", "Desk": "2"}
-    assert "3 of 4" in text(office.get("/cms/orders/"))
+    assert "3 of 4" in text(office.get("/cms/orders/?list=placed"))
 
 
 def test_each_parcel_has_a_slip_and_an_order_one_of_what_is_left(office, order):
@@ -125,6 +137,85 @@ def test_what_cannot_be_is_said_and_what_was_typed_stays(office, order, what, da
     assert (answer.status_code, said in text(answer)) == (status, True)
     assert all(f'value="{count}"' in text(answer) for count in pieces if count)
     assert orders.get("ada", order.id) == order
+
+
+def look(office: Client, order: Order, what: str, htmx: bool = True, **more: Any) -> Any:
+    """Ask what a form would do; returns the answer and its words."""
+    given = {"preview": "1", "reason": "", "headers": HTMX if htmx else {}} | more
+    answer = send(office, order, what, *given.pop("pieces", ()), **given)
+    return answer, " ".join(strip_tags(text(answer)).split())
+
+
+def stored() -> list[Any]:
+    """Return all that is stored but for sessions, which note when they were seen."""
+    return [item for item in table.scan_all(consistent=True) if item["type"] != "Session"]
+
+
+@pytest.mark.parametrize("htmx", [True, False])
+@pytest.mark.parametrize("hours", [0, 1])  # after which what is done needs a password
+def test_what_happens_to_payments_is_said_before_it_is_done(office, order, htmx, hours, monkeypatch):
+    order_changes.ship("ada", order.id, pieces={lines(order)[1].line.id: 1}, by="olga", now=NOW)
+    before = stored()
+    monkeypatch.setattr(timezone, "now", lambda: NOW + hours * HOUR)
+    for what, pieces, amounts, off, total in (
+        ("cancel", (2, 0), (), "159.80", "159.80"),
+        ("return", (0, 1), ("", "50.00"), "50.00", "269.60"),
+        ("reduce", (), ("9.90", ""), "9.90", "309.70"),
+    ):
+        answer, words = look(office, order, what, pieces=pieces, amounts=amounts, htmx=htmx)
+        assert (answer.status_code, "<form" in text(answer)) == (200, not htmx)
+        assert f"Taken off −€{off} New total €{total} Left to be paid €0.00" in words
+        assert f"Paid 21 Nov 2026 €{off} refunded" in words
+    assert send(office, order, "reduce", amounts=("400.00", "")).status_code == (401 if hours else 422)
+    assert stored() == before
+
+
+def test_what_is_not_paid_becomes_lower_or_is_cancelled(office):
+    order = pay(make_order("ada", make_deal(title="Lamp"), plan=3), "decline")  # 26.64, 26.63, 26.63
+    _, words = look(office, order, "reduce", amounts=("30.00",))
+    assert "Taken off −€30.00 New total €49.90 Left to be paid €49.90" in words
+    assert "2/3 Due 21 Dec 2026 €26.63 → €23.26" in words
+    assert "3/3 Due 21 Jan 2027 €26.63 → Cancelled" in words
+    assert "1/3" not in words
+
+
+def test_a_preview_reads_what_its_page_reads_and_the_payments(office, order):
+    with recorded() as page:
+        office.get(page_of(order, "cancel"))
+    sent = {"seen": 1, "preview": "1", f"pieces-{lines(order)[0].line.id}": 1}
+    with recorded() as shown:
+        office.post(page_of(order, "cancel"), sent)
+    assert shown.operations == page.operations + Counter(BatchGetItem=1)
+
+
+@pytest.mark.parametrize("htmx", [True, False])
+@pytest.mark.parametrize(
+    ("what", "data", "status", "said"),
+    [
+        ("cancel", {"pieces": (3, 0)}, 409, "2 can be chosen now"),
+        (
+            "cancel",
+            {"pieces": (-1, 0)},
+            422,
+            "Pieces of Lamp: Ensure this value is greater than or equal to 0",
+        ),
+        ("cancel", {"pieces": (0, 0)}, 422, "Choose how many pieces"),
+        ("reduce", {"amounts": ("1000", "")}, 422, "enter an amount up to 159.80"),
+        ("reduce", {"amounts": ("1", ""), "seen": 7}, 422, "This form is damaged"),
+    ],
+)
+def test_a_preview_says_what_is_wrong_as_sending_does(office, order, htmx, what, data, status, said):
+    answer, words = look(office, order, what, htmx=htmx, **data)
+    assert (answer.status_code, said in words) == (status, True)
+    assert ("<form" in text(answer), "New total" in words) == (not htmx, False)
+    assert "This field is required" not in words
+
+
+def test_a_preview_comes_by_itself_where_pieces_are_chosen_already(office, order):
+    lamp = lines(order)[0].line.id
+    assert 'hx-trigger="click, input' in text(office.get(page_of(order, "cancel")))
+    assert 'hx-trigger="load, click, input' in text(office.get(page_of(order, "cancel") + f"?line={lamp}"))
+    assert 'name="preview"' not in text(office.get(page_of(order, "ship")))
 
 
 def test_a_form_of_an_order_that_changed_meanwhile_is_shown_again_and_can_be_sent_then(office, order):

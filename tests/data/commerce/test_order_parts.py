@@ -9,17 +9,19 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.test import override_settings
-from hypothesis import given, settings as hypothesis, strategies as some
 
 from dealsite.data import keys, table
-from dealsite.data.commerce import order_changes, order_returns, orders, payments
+from dealsite.data.commerce import charging, order_changes, order_returns, orders, payments
 from dealsite.data.commerce.order_lines import OrderHistory, OrderLine, history, open_return
 from dealsite.data.commerce.order_record import Order, OrderMoney
+from dealsite.data.commerce.order_returns import TakeOff
 from dealsite.data.entities.commerce import (
     CANCELLED,
     DELIVERED,
+    FAILED,
+    PENDING,
     PLACED,
+    PROCESSED,
     PURCHASED,
     REDUCED,
     RETURNED,
@@ -31,9 +33,8 @@ from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.writes import Update
 from tests.builders import NOW
 from tests.gateways.ledger import Ledger
-from tests.hostile import EXAMPLES
 from tests.measuring import measured
-from tests.payments import pay, work
+from tests.payments import pay, run, work
 from tests.people import make_user
 from tests.races import again, at_once, errors_of
 from tests.shop import buy, make_deals, stock
@@ -226,6 +227,9 @@ def test_an_order_can_cost_less_and_no_more_than_a_line_came_to_is_given_back():
         (lambda order, line: reduce(order, {line: "239.71"}), "enter an amount up to 239.70"),
         (lambda order, line: reduce(order, {line: "-1"}), "enter an amount up to 239.70"),
         (lambda order, line: reduce(order, {line: "0"}), "Choose how many pieces"),
+        (lambda order, line: look(order, cancel, {line: 4}), "Of “Deal 1”, 3 can be chosen now."),
+        (lambda order, line: look(order, take_back, {line: 1}), "Of “Deal 1”, 0 can be chosen now."),
+        (lambda order, line: look(order, reduce, {line: "239.71"}), "enter an amount up to 239.70"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_happens(act, error):
@@ -356,45 +360,91 @@ def test_different_lines_that_are_cancelled_at_once_are_all_cancelled():
     assert current.card.money == OrderMoney(open=2 * PRICE, cancelled=4 * PRICE)
 
 
-STEPS = some.lists(
-    some.tuples(
-        some.sampled_from([ship, cancel, take_back, reduce, "deliver", "pay"]),
-        some.integers(0, 3),
-        some.integers(0, 3),
-        some.decimals("0.01", "90", places=2),
-    ),
-    max_size=8,
+# What is said before it is done
+
+
+def look(order: Order, act: Any, chosen: dict[str, Any], hours: int = 9) -> TakeOff:
+    """Return the preview of what a change takes off an order."""
+    current, lines = orders.with_lines(orders.get("ann", order.id))
+    amounts = {line: Decimal(amount) for line, amount in chosen.items()} if act is reduce else None
+    pieces = {} if amounts else chosen
+    status = {cancel: CANCELLED, take_back: RETURNED, reduce: REDUCED}[act]
+    at = NOW + hours * HOUR
+    return order_returns.preview(current, lines, status, pieces, amounts, by="eve", now=at)
+
+
+def as_previewed(act: Any, order: Order, chosen: dict[str, Any], hours: int = 9) -> TakeOff:
+    """Take something off an order, which has to do what its preview says, and return that."""
+    plan = look(order, act, chosen, hours)
+    assert act(order, chosen, hours, reason="") == plan.order
+    assert payments.of_order("ann", order.payments) == [then for _before, then in plan.payments]
+    assert now_of(order)[1].worth == plan.total
+    return plan
+
+
+def all_paid(order: Order, wait_for_indexes: Any) -> Order:
+    wait_for_indexes()
+    run(Ledger(), NOW + 70 * DAY)
+    return order
+
+
+def partly_refunded(order: Order, wait_for_indexes: Any) -> Order:
+    reduce(all_paid(order, wait_for_indexes), {ids(order)[1]: "100.00"})
+    work(NOW + 70 * DAY, Ledger())
+    return order
+
+
+def being_charged(order: Order, wait_for_indexes: Any) -> Order:
+    wait_for_indexes()
+    for row in charging.due(now=NOW):
+        charging.claim(row, now=NOW)
+    return order
+
+
+@pytest.mark.parametrize("act", [cancel, take_back, reduce])
+@pytest.mark.parametrize(
+    ("plan", "prepare", "changes", "total", "to_pay"),
+    [
+        (3, lambda order, _: order, ["2 S 79.90", "3 C 159.80"], "239.70", "239.70"),
+        (3, lambda order, _: pay(order), ["2 S 79.90", "3 C 159.80"], "239.70", "79.90"),
+        (3, all_paid, ["2 P less 79.90", "3 P less 159.80"], "239.70", "0"),
+        (3, partly_refunded, ["1 P less 20.10", "2 P less 159.80", "3 P less 59.80"], "139.70", "0"),
+        (3, lambda order, _: pay(order, "decline"), ["2 S 79.90", "3 C 159.80"], "239.70", "239.70"),
+        (1, lambda order, _: pay(order, "decline"), ["1 F 239.70"], "239.70", "239.70"),
+        (1, lambda order, _: pay(order), ["1 P less 239.70"], "239.70", "0"),
+        (1, being_charged, ["1 N less 239.70"], "239.70", "239.70"),
+    ],
 )
+def test_what_a_preview_says_is_what_is_done(act, plan, prepare, changes, total, to_pay, wait_for_indexes):
+    order = prepare(of_three(plan=plan), wait_for_indexes)
+    first = ids(order)[0]
+    if act is take_back:
+        ship(order, hours=8)
+    before = list(table.scan_all(consistent=True))
+    chosen = {first: "239.70"} if act is reduce else {first: 3}
+    look(order, act, chosen)
+    assert list(table.scan_all(consistent=True)) == before
+    done = as_previewed(act, order, chosen)
+    letters = {SCHEDULED: "S", FAILED: "F", PENDING: "N", PROCESSED: "P", CANCELLED: "C"}
+    assert [
+        f"{then.number} {letters[then.status]} "
+        + (f"less {then.refunds[-1].amount}" if then.unwanted else str(then.to_charge))
+        for _before, then in done.changes
+    ] == changes
+    assert (done.amount, done.total, done.to_pay) == (Decimal("239.70"), Decimal(total), Decimal(to_pay))
 
 
-@pytest.mark.engines("native")
-@hypothesis(max_examples=EXAMPLES, deadline=None)
-@given(plan=some.sampled_from([1, 3]), steps=STEPS)
-def test_whatever_happens_no_piece_and_no_cent_is_lost(plan, steps):
-    with override_settings(DEALSITE_CREDIT_OPEN=10**8):  # what earlier runs still owe
-        order = of_three(plan=plan)
-    lines = ids(order)
-    for number, (act, one, other, amount) in enumerate(steps, 1):
-        pieces = {lines[0]: one, lines[1]: other}
-        try:
-            if act == "deliver":
-                order_changes.deliver("ann", order.id, by="eve", now=NOW + number * HOUR)
-            elif act == "pay":
-                pay(order)
-            elif act is reduce:
-                reduce(order, {lines[0]: str(amount)}, number)
-            else:
-                act(order, pieces, number)
-        except (Conflict, Invalid):
-            pass
-        work(NOW + number * HOUR, Ledger())
-        current, became = now_of(order)
-        assert [sum(counts(line)) for line in became.lines] == [3, 3]
-        money = current.card.money
-        assert money.open + money.processed + money.failed == became.worth
-        assert money.cancelled + money.refunded == became.taken_off
-        for line in became.lines:
-            assert stock(line.line.deal) == 2 + line.cancelled + line.returned
+def test_a_preview_of_what_was_done_meanwhile_says_so():
+    order = of_three()
+    first, _ = ids(order)
+    cancel(order, {first: 1}, reason="")
+    current, lines = orders.with_lines(orders.get("ann", order.id))
+    look_again = measured(order_returns.preview)
+    plan = look_again(current, lines, CANCELLED, {first: 2}, seen=2, by="eve", now=NOW)
+    assert (plan.amount, plan.total) == (2 * PRICE, 3 * PRICE)
+    for count in (1, 2):
+        with pytest.raises(Conflict, match="This order changed meanwhile"):
+            order_returns.preview(current, lines, CANCELLED, {first: count}, seen=1, by="eve", now=NOW)
 
 
 # What shoppers ask to return

@@ -26,7 +26,6 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
 from tests.measuring import measured
-from tests.orders import make_order
 from tests.people import make_user
 from tests.shop import ANN, BOB, add, buy, delete, make_deals
 
@@ -395,21 +394,3 @@ def test_reading_orders_costs_no_more_than_it_says():
 def test_several_orders_are_read_at_once():
     made = [buy(name, *make_deals(1)) for name in ("ann", "bob")]
     assert measured(orders.get_many)([(one.username, one.id) for one in made]) == made
-
-
-def test_all_orders_of_a_span_are_found_each_once(wait_for_indexes, monkeypatch):
-    monkeypatch.setattr(orders, "SCANNED", 4)
-    deal = make_deal(live_at=NOW - 9 * DAY)
-    times = [NOW - DAY - MINUTE, NOW - DAY, *(NOW - number * MINUTE for number in range(7)), NOW + DAY]
-    made = [make_order(f"shopper{n}", deal, now=at) for n, at in enumerate(times)]
-    order_changes.cancel(made[4].username, made[4].id, by="olga", now=NOW)
-    wait_for_indexes()
-    found = [card for some in orders.placed_between(NOW - DAY, NOW + DAY) for card in some]
-    assert sorted(card.id for card in found) == sorted(order.id for order in made[1:-1])
-
-
-def test_the_orders_of_a_few_days_are_found_by_one_scan(wait_for_indexes):
-    placed = make_order("ada")
-    wait_for_indexes()
-    found = measured(orders.placed_between)(NOW - DAY, NOW + DAY)
-    assert [card.id for some in found for card in some] == [placed.id]

@@ -62,7 +62,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     ),
     "TaskCounts": at(
         keys.task_counts(),
-        operations.TASK_COUNTS.item({"drafts": 9, "featured": 1, "orders": 100, "payments": 0, "at": AT}),
+        operations.TASK_COUNTS.item(
+            {"drafts": 9, "featured": 1, "orders": 100, "payments": 0, "overdue": 2, "at": AT}
+        ),
     ),
 }
 EXAMPLES["Migration"] = {

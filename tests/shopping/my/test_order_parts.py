@@ -53,6 +53,18 @@ def test_a_shopper_cancels_some_of_an_order(ada: Client, order: Order):
     assert [sorted(one for one in orders.get("ada", order.id).timeline[-1].lines)] == [[lamp(order)]]
 
 
+def test_a_shopper_sees_what_that_does_to_their_payments_before_it_is_done(ada: Client, order: Order):
+    sent = {f"pieces-{lamp(order)}": "1", "seen": "1", "preview": "1"}
+    for headers in (None, {"HX-Request": "true"}):
+        shown = text(ada.post(place(order, "cancel/part/"), sent, headers=headers))
+        assert ("<form" in shown) == (headers is None)
+        for words in ("What happens to the payments", "−€79.90", "<del", "€319.60</del>", "€239.70 </ins>"):
+            assert words in shown
+    assert orders.get("ada", order.id) == order
+    order_changes.ship("ada", order.id, unpaid=True, by="kim", now=NOW)
+    assert 'name="preview"' not in text(ada.get(place(order, "return/")))
+
+
 def test_a_shopper_asks_to_return_something_and_sees_what_is_answered(ada: Client, order: Order):
     assert place(order, "return/") not in text(ada.get(place(order)))
     order_changes.ship("ada", order.id, unpaid=True, tracking="JD 1", carrier="DHL", by="kim", now=NOW)

@@ -1,0 +1,224 @@
+"""What only the back office finds: orders with what was bought, customers and payments, by all that is known of them.
+
+It is an index of its own, which no page of shoppers or editors reads.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, Self
+
+import tantivy
+
+from dealsite.data import keys
+from dealsite.data.commerce.carts import line_from_item
+from dealsite.data.commerce.order_record import order_from_item
+from dealsite.data.commerce.payment_record import payment_from_item
+from dealsite.data.entities.commerce import BOUGHT
+from dealsite.data.keys import Key
+from dealsite.data.people.profiles import from_item as profile_from_item
+from dealsite.data.table.convert import Item
+from dealsite.data.table.ids import EPOCH, number_of
+from dealsite.search.documents import Stored, fold, milliseconds, other_spellings, words_of
+
+ORDER, CUSTOMER, PAYMENT = "order", "customer", "payment"
+INDEXED = {  # by how keys begin: their partition and the place in it
+    ("USER#", "ORDER#"): ORDER,
+    ("USER#", "PROFILE#"): CUSTOMER,
+    ("PAYMENTS#", ""): PAYMENT,
+    ("PAYHIST#", ""): PAYMENT,
+}
+PIECE = 3  # characters of the shortest part of a number that is found
+SAID_CHARACTERS = 6  # of an id, its last ones, by which people know an order
+SAID = str.maketrans("oil", "011")  # how letters are read that no id has
+TIE_BITS = 16  # which put what is of one millisecond into an order
+# As the Germans and the Danes write these letters where they cannot type them.
+TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+
+
+def _schema() -> tantivy.Schema:
+    fields = tantivy.SchemaBuilder()
+    fields.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    for name in ("kind", "status", "payment_state", "country", "deals"):
+        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    for name in ("words", "titles"):
+        fields.add_text_field(name, tokenizer_name="plain", index_option="basic")
+    fields.add_text_field("pieces", tokenizer_name="plain", index_option="position")
+    for name in ("newest", "cents"):
+        fields.add_unsigned_field(name, indexed=True, fast=True)
+    fields.add_bytes_field("stored", stored=True)
+    return fields.build()
+
+
+SCHEMA = _schema()
+
+
+@dataclass(frozen=True, slots=True)
+class OfficeDocument(Stored):
+    """What the index keeps of an order, customer or payment.
+
+    `text` are its words, `numbers` its ids and tracking numbers. `lines` are what was bought, title by deal: they come
+    on their own, maybe before the order. `newest` counts up with the time by which it is sorted.
+    """
+
+    schema = SCHEMA
+
+    id: str = ""
+    username: str = ""
+    name: str = ""
+    text: str = ""
+    numbers: Sequence[str] = ()
+    place: str = ""
+    country: str = ""
+    status: str = ""
+    payment_state: str = ""
+    cents: int = 0
+    newest: int = 0
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_item(cls, item: Item, kind: str) -> Self:
+        """Return what is to be kept of an item."""
+        if kind == ORDER:
+            order = order_from_item(item)
+            address, sent = (
+                order.address,
+                [event for event in order.timeline if event.tracking or event.carrier],
+            )
+            return cls(
+                kind=kind,
+                id=order.id,
+                username=order.username,
+                name=address.name,
+                text=" ".join(
+                    [order.username, order.email, *address.lines, *(event.carrier for event in sent)]
+                ),
+                numbers=[order.id, address.postcode, *(event.tracking for event in sent)],
+                place=address.city,
+                country=address.country,
+                status=order.status,
+                payment_state=order.card.payment_state,
+                cents=cents(order.total),
+                newest=place_of(order.placed_at, order.id),
+            )
+        if kind == CUSTOMER:
+            profile, home = profile_from_item(item), item.get("address") or {}
+            emails, places = (
+                (profile.email, profile.pending_email),
+                (home.get("city", ""), home.get("country", "")),
+            )
+            return cls(
+                kind=kind,
+                id=profile.username,
+                username=profile.username,
+                name=home.get("name") or profile.name,
+                text=" ".join([profile.name, profile.username, *emails, *map(str, home.values())]),
+                numbers=[home.get("postcode", "")],
+                place=places[0],
+                country=places[1],
+                newest=place_of(profile.created_at),
+            )
+        payment = payment_from_item(item)
+        return cls(
+            kind=kind,
+            id=payment.id,
+            username=payment.account,
+            text=payment.account,
+            numbers=[payment.id, payment.order, payment.transaction_id],
+            status=payment.status,
+            cents=cents(payment.amount),
+            newest=place_of(payment.due_at, payment.id),
+        )
+
+    @property
+    def at(self) -> datetime:
+        """When it was placed, is due, or came."""
+        return EPOCH + timedelta(milliseconds=self.newest >> TIE_BITS)
+
+    @property
+    def amount(self) -> Decimal:
+        """What it comes to."""
+        return Decimal(self.cents) / 100
+
+    def is_named(self, text: str) -> bool:
+        """Tell whether a text is one of its numbers, or the end of its id as people say it."""
+        said = bare(text).translate(SAID)
+        ends = len(said) >= SAID_CHARACTERS and bare(self.id).endswith(said)
+        return ends or bare(text) in map(bare, filter(None, self.numbers))
+
+    def searched(self) -> dict[str, Any]:
+        bought = spelled(" ".join(self.lines.values()))
+        return {
+            "status": self.status,
+            "payment_state": self.payment_state,
+            "country": self.country,
+            "deals": [*self.lines],
+            "titles": bought,
+            "words": f"{spelled(self.text)} {bought}",
+            "pieces": [" ".join(pieces_of(number)) for number in self.numbers if number],
+            "newest": self.newest,
+            "cents": self.cents,
+        }
+
+
+def spelled(text: str) -> str:
+    """Return a text's words in each of their spellings."""
+    composed = unicodedata.normalize("NFC", text).casefold()
+    two = words_of(composed.translate(TWO_LETTERS)) if composed != composed.translate(TWO_LETTERS) else []
+    return " ".join(dict.fromkeys([*words_of(text), *other_spellings(text), *two]))
+
+
+def bare(number: str) -> str:
+    """Return a number as it is compared: letters and digits alone."""
+    return re.sub(r"[\W_]+", "", fold(number))
+
+
+def pieces_of(number: str) -> list[str]:
+    """Return all parts of a number, by which any longer part is found."""
+    plain = bare(number)
+    return [plain[n : n + PIECE] for n in range(len(plain) - PIECE + 1)]
+
+
+def cents(amount: Decimal) -> int:
+    """Return an amount as the index counts it."""
+    return int(amount * 100)
+
+
+def place_of(moment: datetime, id_: str = "") -> int:
+    """Return where something of a time stands among all."""
+    tie = number_of(id_) % 2**TIE_BITS if id_ else 0
+    return (milliseconds(moment) << TIE_BITS) | tie
+
+
+def kind_of(key: Key) -> str:
+    """Return what a key is of, '' for what is not in the index."""
+    found = (
+        kind
+        for (part, place), kind in INDEXED.items()
+        if key[0].startswith(part) and key[1].startswith(place)
+    )
+    return next(found, "")
+
+
+def document_key(key: Key) -> str:
+    """Return what stands for an item in the index: of what was deleted, it keeps nobody's name."""
+    return blake2b("\n".join(key).encode(), digest_size=16).hexdigest()
+
+
+def changed(key: Key, item: Item | None, sequence: str, known: OfficeDocument) -> OfficeDocument:
+    """Return what is to be kept of an item after a change, or when it is gone."""
+    if item is None:
+        return OfficeDocument(sequence)
+    return replace(OfficeDocument.of_item(item, kind_of(key)), sequence=sequence, lines=known.lines)
+
+
+def bought(item: Item | None) -> tuple[Key, dict[str, str]] | None:
+    """Return the key of the order that a line is of, and what it adds to that; None for what is no such line."""
+    if not item or item.get("type") != "CartLine" or item["status"] not in BOUGHT:
+        return None
+    line = line_from_item(item)
+    return keys.order(item["username"], item["order"]), {line.deal: line.title}

@@ -1,0 +1,266 @@
+"""Finding for the back office: orders by words, numbers and amounts, narrowed by filters; customers and payments."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from itertools import count
+
+import structlog
+from tantivy import FieldType, Order, Query, Searcher
+
+from dealsite.data import keys
+from dealsite.data.commerce.order_record import DECLINED, OrderCard
+from dealsite.data.entities.attributes import ZERO
+from dealsite.data.entities.commerce import ORDER_STATUSES, PLACED, SHIPPED
+from dealsite.data.names import normalise
+from dealsite.data.table.errors import Unavailable
+from dealsite.search import office, reader
+from dealsite.search.documents import LETTERS_FOR_A_TYPO, NEVER, RUN, fold, stored_of, words_of
+from dealsite.search.finding import MOST_PAGES, PAGE_SIZE
+from dealsite.search.lists import NOT_KNOWN
+from dealsite.search.office import ORDER, SCHEMA, OfficeDocument
+from dealsite.search.question import (
+    LETTERS_FOR_TWO_TYPOS,
+    LETTERS_OF_A_BEGINNING,
+    MOST_CHARACTERS,
+    MOST_WORDS,
+    all_of,
+    any_of,
+)
+
+FAILED = "failed"  # the list of orders with a payment that was declined
+LISTS = (*(status.lower() for status in ORDER_STATUSES), FAILED)
+OLDEST_FIRST = (PLACED.lower(), SHIPPED.lower())
+MOST_COUNTRIES = 200
+AT_ONCE = 10_000  # orders for a file
+AMOUNT = re.compile(r"(\d{1,3}(?:[.,'’]\d{3})+|\d+)(?:[.,](\d\d?))?")
+CURRENCIES = "€$£¥"
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class OrdersQuestion:
+    """Words, numbers or amounts, and filters; what is empty filters nothing.
+
+    `listed` is one of LISTS. `product` is a deal's id, or words of its title. Amounts are Decimal with cents, from and
+    to; they were placed at `first` or later, and before `until`.
+    """
+
+    text: str = ""
+    listed: str = ""
+    payment_state: str = ""
+    country: str = ""
+    product: str = ""
+    first: datetime | None = None
+    until: datetime | None = None
+    least: Decimal | None = None
+    most: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class OrdersFound:
+    """One page of orders; `total` of them on all pages, which come to `sum`, and `numbers` in each list.
+
+    `ready`: there is an index to ask.
+
+    `countries` are those of all orders, by which they can be narrowed.
+    """
+
+    ready: bool = True
+    orders: list[OfficeDocument] = field(default_factory=list)
+    total: int = 0
+    sum: Decimal = ZERO
+    pages: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)
+    countries: list[str] = field(default_factory=list)
+
+
+def find_orders(question: OrdersQuestion, *, page: int = 1, size: int = PAGE_SIZE) -> OrdersFound:
+    """Return one page of orders, newest first; those that wait, oldest first. No requests.
+
+    Typos are forgiven where nothing is found otherwise.
+    """
+    searcher = reader.searcher(reader.OFFICE)
+    if searcher is None:
+        return OrdersFound(ready=False)
+    try:
+        with reader.unreadable_if_it_fails():
+            return _orders(searcher, question, page, size)
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return OrdersFound(ready=False)
+
+
+def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) -> OrdersFound:
+    everywhere = _of_all_lists(searcher, question)
+    counted = searcher.aggregate(everywhere, {"status": _terms("status"), "payment": _terms("payment_state")})
+    numbers = {status.lower(): number for status, number in _numbers(counted["status"]).items()}
+    numbers[""] = sum(numbers.values())
+    numbers[FAILED] = _numbers(counted["payment"]).get(DECLINED, 0)
+    listed = question.listed
+    wanted = _of_list(everywhere, listed)
+    order = Order.Asc if listed in OLDEST_FIRST else Order.Desc
+    total = numbers.get(listed, 0)
+    hits = searcher.search(
+        wanted, size, offset=(page - 1) * size, order_by_field="newest", order=order, count=False
+    ).hits
+    countries = searcher.aggregate(_is("kind", ORDER), {"countries": _terms("country")})["countries"]
+    return OrdersFound(
+        orders=[OfficeDocument.of(searcher.doc(address)) for _, address in hits],
+        total=total,
+        sum=Decimal(round(searcher.aggregate(wanted, {"sum": {"sum": {"field": "cents"}}})["sum"]["value"]))
+        / 100,
+        pages=min(-(-total // size), MOST_PAGES),
+        numbers=numbers,
+        countries=sorted(country for country in _numbers(countries) if country),
+    )
+
+
+def _terms(name: str) -> dict[str, dict[str, object]]:
+    return {"terms": {"field": name, "size": MOST_COUNTRIES}}
+
+
+def find_others(text: str, kind: str, *, size: int) -> list[OfficeDocument]:
+    """Return the newest customers or payments that have such words, numbers or amounts; none for no text.
+
+    No requests. Typos are forgiven where nothing is found otherwise.
+    """
+    searcher = reader.searcher(reader.OFFICE) if text.strip() else None
+    if searcher is None:
+        return []
+    try:
+        with reader.unreadable_if_it_fails():
+            of_kind = [_is("kind", kind)]
+            asked = all_of([*of_kind, *_text(searcher, text, of_kind)])
+            hits = searcher.search(asked, size, order_by_field="newest", order=Order.Desc, count=False).hits
+            return [OfficeDocument.of(searcher.doc(address)) for _, address in hits]
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return []
+
+
+def every_order(question: OrdersQuestion) -> Iterator[OfficeDocument]:
+    """Yield all orders of a question, the oldest first; Unavailable while there is no index. No requests.
+
+    Whatever comes or goes meanwhile, none is left out or comes twice.
+    """
+    searcher = reader.searcher(reader.OFFICE)
+    if searcher is None:
+        raise Unavailable(NOT_KNOWN)
+    try:
+        with reader.unreadable_if_it_fails():
+            asked = _of_list(_of_all_lists(searcher, question), question.listed)
+            for offset in count(step=AT_ONCE):
+                hits = searcher.search(
+                    asked, AT_ONCE, offset=offset, order_by_field="newest", order=Order.Asc
+                ).hits
+                yield from (OfficeDocument.of(searcher.doc(address)) for _, address in hits)
+                if len(hits) < AT_ONCE:
+                    return
+    except reader.Unreadable as error:
+        raise Unavailable(NOT_KNOWN) from error
+
+
+def known_orders(cards: Iterable[OrderCard]) -> dict[str, OfficeDocument]:
+    """Return what the index has of some orders, by their ids. No requests."""
+    searcher = reader.searcher(reader.OFFICE)
+    if searcher is None:
+        return {}
+    try:
+        with reader.unreadable_if_it_fails():
+            named = {card.id: office.document_key(keys.order(card.username, card.id)) for card in cards}
+            found = {id_: stored_of(searcher, key, OfficeDocument) for id_, key in named.items()}
+            return {id_: stored for id_, stored in found.items() if stored}
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return {}
+
+
+def _of_all_lists(searcher: Searcher, question: OrdersQuestion) -> Query:
+    others = [_is("kind", ORDER), *_filters(question)]
+    return all_of([*others, *_text(searcher, question.text, others)])
+
+
+def _of_list(everywhere: Query, listed: str) -> Query:
+    if not listed:
+        return everywhere
+    own = _is("payment_state", DECLINED) if listed == FAILED else _is("status", listed.upper())
+    return all_of([everywhere, own])
+
+
+def _filters(question: OrdersQuestion) -> list[Query]:
+    found = []
+    for name in ("payment_state", "country"):
+        if value := getattr(question, name):
+            found.append(_is(name, value))
+    if question.product:
+        of_words = all_of(_word("titles", word) for word in words_of(question.product)[:MOST_WORDS])
+        found.append(any_of([_is("deals", question.product.strip().upper()), of_words]))
+    if question.first or question.until:
+        low = office.place_of(question.first) if question.first else 0
+        high = office.place_of(question.until) - 1 if question.until else NEVER
+        found.append(_between("newest", low, high))
+    if question.least is not None or question.most is not None:
+        low = office.cents(question.least) if question.least is not None else 0
+        high = office.cents(question.most) if question.most is not None else NEVER
+        found.append(_between("cents", low, high))
+    return found
+
+
+def _text(searcher: Searcher, text: str, others: list[Query]) -> list[Query]:
+    """Return what a text asks for beside other things: as it is typed, or with typos where that finds nothing."""
+    typed = fold(normalise(text[:MOST_CHARACTERS])).split()
+    units = [unit for unit in typed if words_of(unit)][:MOST_WORDS]
+    if not units:
+        return []
+    exact = any_of([all_of(_unit(unit) for unit in units), *_number("".join(units))])
+    if searcher.search(all_of([*others, exact]), 1, count=False).hits:
+        return [exact]
+    return [all_of(_unit(unit, may_be_wrong=True) for unit in units)]
+
+
+def _unit(unit: str, *, may_be_wrong: bool = False) -> Query:
+    """What stands between two spaces: words, an amount, or a part of a number."""
+    found = [all_of(_word("words", word, may_be_wrong=may_be_wrong) for word in words_of(unit))]
+    found += _number(unit)
+    if amount := AMOUNT.fullmatch(unit.strip(CURRENCIES)):
+        whole, part = re.sub(r"\D", "", amount[1]), amount[2] or ""
+        found.append(_between("cents", int(whole + part.ljust(2, "0")), int(whole + part.ljust(2, "9"))))
+    return any_of(found)
+
+
+def _word(name: str, word: str, *, may_be_wrong: bool = False) -> Query:
+    """A word that is this one, or begins so."""
+    run, wrong = RUN.match(word), 0
+    if may_be_wrong and not run and not any(c.isdigit() for c in word):
+        wrong = (len(word) >= LETTERS_FOR_A_TYPO) + (len(word) >= LETTERS_FOR_TWO_TYPOS)
+    found = [Query.fuzzy_term_query(SCHEMA, name, word, distance=wrong)]
+    if run or len(word) >= LETTERS_OF_A_BEGINNING:
+        found.append(Query.fuzzy_term_query(SCHEMA, name, word, distance=0, prefix=True))
+    return any_of(found)
+
+
+def _number(text: str) -> list[Query]:
+    """A number that has this part, maybe with letters that were read for digits; nothing for too short a part."""
+    plain = office.bare(text)
+    return [
+        Query.phrase_query(SCHEMA, "pieces", [*pieces]) if len(pieces) > 1 else _is("pieces", pieces[0])
+        for pieces in map(office.pieces_of, dict.fromkeys((plain, plain.translate(office.SAID))))
+        if pieces
+    ]
+
+
+def _numbers(counted: dict[str, list[dict[str, int]]]) -> dict[str, int]:
+    return {str(one["key"]): one["doc_count"] for one in counted["buckets"]}
+
+
+def _is(name: str, value: str) -> Query:
+    return Query.term_query(SCHEMA, name, value, index_option="basic")
+
+
+def _between(name: str, low: int, high: int) -> Query:
+    if low > high:
+        return Query.empty_query()
+    return Query.range_query(SCHEMA, name, FieldType.Unsigned, low, min(high, NEVER))
