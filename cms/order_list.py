@@ -27,8 +27,7 @@ from dealsite.accounts.decorators import back_office
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.order_record import PAYMENT_STATES, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
-from dealsite.data.entities.commerce import ORDER_STATUSES as STATUSES, PLACED, SHIPPED
-from dealsite.data.names import is_username
+from dealsite.data.entities.commerce import PLACED, SHIPPED
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, iso
@@ -276,7 +275,7 @@ def _found(request: EditorRequest, asked: OrdersList) -> dict[str, Any]:
     return {
         "found": found,
         "rows": rows,
-        "customers": find_others(asked.words, CUSTOMER, size=BESIDE) if is_first else [],
+        "customers": find_others(asked.words, CUSTOMER, size=BESIDE).rows if is_first else [],
         "payments": payments_found(asked.words) if is_first else [],
         "after": query(asked.chosen | {"page": str(number + 1)}) if number < found.pages else "",
         "before": query(asked.chosen | {"page": str(number - 1)}) if number > 1 else "",
@@ -288,7 +287,7 @@ def _found(request: EditorRequest, asked: OrdersList) -> dict[str, Any]:
 
 def payments_found(words: str) -> list[tuple[OfficeDocument, str]]:
     """Return the newest payments that have some words, each with its address. No requests."""
-    found = find_others(words, PAYMENT, size=BESIDE)
+    found = find_others(words, PAYMENT, size=BESIDE).rows
     return [(one, payment_address(one.id, one.username, one.at)) for one in found]
 
 
@@ -394,30 +393,3 @@ def _shown_page(request: EditorRequest) -> str:
     """Return the page that asked, which its button loads anew."""
     address = request.htmx.current_url_abs_path or ""
     return address if address.startswith(reverse("cms_orders")) else reverse("cms_orders")
-
-
-@back_office.page("1 query", at=("", "/cms/orders/of/nobody/"))
-def shopper_orders(request: EditorRequest, username: str) -> HttpResponse:
-    """One page of a user's orders, newest first, all or of a status."""
-    if not is_username(username):
-        raise NotFound(_("There is no such user."))
-    status = request.GET.get("status", "").upper()
-    if status and status not in STATUSES:
-        raise NotFound(_("There is no such list of orders."))
-    after, before = request.GET.get("after") or None, request.GET.get("before") or None
-    page = orders.of_user(username, status=status, after=after, before=before)
-    chosen = {"status": status.lower()}
-    context = {
-        "username": username,
-        "status": status,
-        "lists": [
-            Tab("", _("All"), "?"),
-            *(Tab(name, state_words(name), f"?status={name.lower()}") for name in STATUSES),
-        ],
-        "rows": order_rows(page.rows),
-        "here": request.get_full_path(),
-        "after": page.after and query(chosen | {"after": page.after}),
-        "before": page.before and query(chosen | {"before": page.before}),
-        "trail": [(reverse("cms_orders"), _("Orders")), ("", username)],
-    }
-    return render(request, "cms/orders/shopper_orders.html", context)

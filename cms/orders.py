@@ -98,7 +98,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
         "here": reverse("cms_order", args=[username, stored.id]),
         "trail": [
             (reverse("cms_orders"), _("Orders")),
-            (reverse("cms_shopper_orders", args=[username]), username),
+            (reverse("cms_customer", args=[username]), username),
             ("", stored.id),
         ],
     }

@@ -91,13 +91,13 @@ def _found(request: EditorRequest, words: str) -> list[Group]:
 def _office(words: str) -> list[Group]:
     """Return the orders, customers and payments that have these words. No requests."""
     found = find_orders(OrdersQuestion(words), size=MOST_SHOWN).orders
-    customers = find_others(words, CUSTOMER, size=MOST_SHOWN)
+    customers = find_others(words, CUSTOMER, size=MOST_SHOWN).rows
     return [
         Group(_("Orders"), [_order(one) for one in found]),
         Group(
             _("Customers"),
             [
-                Choice(one.name, reverse("cms_shopper_orders", args=[one.username]), "user", one.username)
+                Choice(one.name, reverse("cms_customer", args=[one.username]), "user", one.username)
                 for one in customers
             ],
         ),

@@ -5,6 +5,7 @@ from django.urls import path, register_converter
 from cms import (
     ask,
     bulk,
+    customers,
     featured,
     imports,
     jobs,
@@ -128,8 +129,9 @@ urlpatterns = [
     path("orders/cancel/", order_actions.cancel_orders, name="cms_cancel_orders"),
     path("orders/returns/", order_parts.returns, name="cms_returns"),
     path("orders/slips/", orders.packing_slips, name="cms_packing_slips"),
-    # No user can be called "of": a user name has three characters at least.
-    path("orders/of/<str:username>/", order_list.shopper_orders, name="cms_shopper_orders"),
+    path("customers/", customers.customer_list, name="cms_customers"),
+    path("customers/<str:username>/", customers.customer, name="cms_customer"),
+    path("orders/of/<str:username>/", customers.customer),  # as it was called before
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
     path("orders/<str:username>/<str:order_id>/ship/", order_parts.ship_part, name="cms_ship_part"),
     path("orders/<str:username>/<str:order_id>/cancel/", order_parts.cancel_part, name="cms_cancel_part"),

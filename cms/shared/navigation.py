@@ -97,6 +97,7 @@ MENU = (
                 _("instalments refunds overdue"),
                 "payments",
             ),
+            Place("cms_customers", _("Customers"), "user", OFFICE, "g k", _("shoppers people accounts")),
         ),
     ),
     MenuGroup(

@@ -16,7 +16,7 @@ import tantivy
 
 from dealsite.data import keys
 from dealsite.data.commerce.carts import line_from_item
-from dealsite.data.commerce.order_record import order_from_item
+from dealsite.data.commerce.order_record import OrderMoney, order_from_item
 from dealsite.data.commerce.payment_record import payment_from_item
 from dealsite.data.entities.commerce import BOUGHT
 from dealsite.data.keys import Key
@@ -35,6 +35,7 @@ INDEXED = {  # by how keys begin: their partition and the place in it
 PIECE = 3  # characters of the shortest part of a number that is found
 SAID_CHARACTERS = 6  # of an id, its last ones, by which people know an order
 SAID = str.maketrans("oil", "011")  # how letters are read that no id has
+SUMS = ("paid", "open", "failed")  # of an order's payments, in cents
 TIE_BITS = 16  # which put what is of one millisecond into an order
 # As the Germans and the Danes write these letters where they cannot type them.
 TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
@@ -43,12 +44,12 @@ TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø
 def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
     fields.add_text_field("key", tokenizer_name="raw", index_option="basic")
-    for name in ("kind", "status", "payment_state", "country", "deals"):
+    for name in ("kind", "username", "status", "payment_state", "country", "deals"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
     for name in ("words", "titles"):
         fields.add_text_field(name, tokenizer_name="plain", index_option="basic")
     fields.add_text_field("pieces", tokenizer_name="plain", index_option="position")
-    for name in ("newest", "cents"):
+    for name in ("newest", "cents", *SUMS):
         fields.add_unsigned_field(name, indexed=True, fast=True)
     fields.add_bytes_field("stored", stored=True)
     return fields.build()
@@ -77,7 +78,11 @@ class OfficeDocument(Stored):
     status: str = ""
     payment_state: str = ""
     cents: int = 0
+    paid: int = 0
+    open: int = 0
+    failed: int = 0
     newest: int = 0
+    email: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -85,6 +90,7 @@ class OfficeDocument(Stored):
         """Return what is to be kept of an item."""
         if kind == ORDER:
             order = order_from_item(item)
+            money = order.card.money or OrderMoney()
             address, sent = (
                 order.address,
                 [event for event in order.timeline if event.tracking or event.carrier],
@@ -103,6 +109,9 @@ class OfficeDocument(Stored):
                 status=order.status,
                 payment_state=order.card.payment_state,
                 cents=cents(order.total),
+                paid=cents(money.processed),
+                open=cents(money.open),
+                failed=cents(money.failed),
                 newest=place_of(order.placed_at, order.id),
             )
         if kind == CUSTOMER:
@@ -118,6 +127,7 @@ class OfficeDocument(Stored):
                 name=home.get("name") or profile.name,
                 text=" ".join([profile.name, profile.username, *emails, *map(str, home.values())]),
                 numbers=[home.get("postcode", "")],
+                email=profile.email or profile.pending_email,
                 place=places[0],
                 country=places[1],
                 newest=place_of(profile.created_at),
@@ -160,8 +170,10 @@ class OfficeDocument(Stored):
             "titles": bought,
             "words": f"{spelled(self.text)} {bought}",
             "pieces": [" ".join(pieces_of(number)) for number in self.numbers if number],
+            "username": self.username,
             "newest": self.newest,
             "cents": self.cents,
+            **{name: getattr(self, name) for name in SUMS},
         }
 
 

@@ -1,7 +1,7 @@
 """Finding for the back office: orders by words, numbers and amounts, narrowed by filters; customers and payments."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -110,8 +110,7 @@ def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) 
     return OrdersFound(
         orders=[OfficeDocument.of(searcher.doc(address)) for _, address in hits],
         total=total,
-        sum=Decimal(round(searcher.aggregate(wanted, {"sum": {"sum": {"field": "cents"}}})["sum"]["value"]))
-        / 100,
+        sum=_amount(searcher.aggregate(wanted, {"sum": {"sum": {"field": "cents"}}})["sum"]),
         pages=min(-(-total // size), MOST_PAGES),
         numbers=numbers,
         countries=sorted(country for country in _numbers(countries) if country),
@@ -122,23 +121,75 @@ def _terms(name: str) -> dict[str, dict[str, object]]:
     return {"terms": {"field": name, "size": MOST_COUNTRIES}}
 
 
-def find_others(text: str, kind: str, *, size: int) -> list[OfficeDocument]:
-    """Return the newest customers or payments that have such words, numbers or amounts; none for no text.
+@dataclass(frozen=True)
+class OthersFound:
+    """One page of customers or payments, the newest first; `total` of them on all pages. `ready`: there is an index."""
 
-    No requests. Typos are forgiven where nothing is found otherwise.
+    ready: bool = True
+    rows: list[OfficeDocument] = field(default_factory=list)
+    total: int = 0
+    pages: int = 0
+
+
+def find_others(text: str, kind: str, *, page: int = 1, size: int = PAGE_SIZE) -> OthersFound:
+    """Return one page of the customers or payments that have such words, numbers or amounts. No requests.
+
+    Typos are forgiven where nothing is found otherwise.
     """
-    searcher = reader.searcher(reader.OFFICE) if text.strip() else None
+    searcher = reader.searcher(reader.OFFICE)
     if searcher is None:
-        return []
+        return OthersFound(ready=False)
     try:
         with reader.unreadable_if_it_fails():
             of_kind = [_is("kind", kind)]
-            asked = all_of([*of_kind, *_text(searcher, text, of_kind)])
-            hits = searcher.search(asked, size, order_by_field="newest", order=Order.Desc, count=False).hits
-            return [OfficeDocument.of(searcher.doc(address)) for _, address in hits]
+            asked, offset = all_of([*of_kind, *_text(searcher, text, of_kind)]), (page - 1) * size
+            found = searcher.search(asked, size, offset=offset, order_by_field="newest", order=Order.Desc)
+            rows = [OfficeDocument.of(searcher.doc(address)) for _, address in found.hits]
+            total = found.count  # type: ignore[attr-defined]
+            return OthersFound(rows=rows, total=total, pages=min(-(-total // size), MOST_PAGES))
     except reader.Unreadable as error:
         logger.warning("search_failed", reason=str(error))
-        return []
+        return OthersFound(ready=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerSums:
+    """What somebody's orders come to, how many they are, and what of it is paid, to be paid, and was declined."""
+
+    orders: int = 0
+    ordered: Decimal = ZERO
+    paid: Decimal = ZERO
+    open: Decimal = ZERO
+    failed: Decimal = ZERO
+
+    @property
+    def owed(self) -> Decimal:
+        """What counts for the limits of credit."""
+        return self.open + self.failed
+
+
+def sums_of(usernames: Collection[str]) -> dict[str, CustomerSums]:
+    """Return what the orders of some customers come to; nothing of those without any. No requests."""
+    searcher = reader.searcher(reader.OFFICE) if usernames else None
+    if searcher is None:
+        return {}
+    theirs = any_of(_is("username", name) for name in usernames)
+    added = {name: {"sum": {"field": name}} for name in ("cents", *office.SUMS)}
+    of_each = {"terms": {"field": "username", "size": len(usernames)}, "aggs": added}
+    try:
+        with reader.unreadable_if_it_fails():
+            found = searcher.aggregate(all_of([_is("kind", ORDER), theirs]), {"of": of_each})["of"]["buckets"]
+            return {
+                one["key"]: CustomerSums(one["doc_count"], *(_amount(one[name]) for name in added))
+                for one in found
+            }
+    except reader.Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return {}
+
+
+def _amount(added: dict[str, float]) -> Decimal:
+    return Decimal(round(added["value"])) / 100
 
 
 def every_order(question: OrdersQuestion) -> Iterator[OfficeDocument]:

@@ -26,7 +26,7 @@ def text(response):
 
 
 def who(response):
-    return re.findall(r'href="/cms/orders/of/([^/]+)/"', response.content.decode())
+    return re.findall(r'href="/cms/customers/([^/]+)/"', response.content.decode())
 
 
 def page(browser, deal_id, **query):

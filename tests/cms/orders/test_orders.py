@@ -70,7 +70,7 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
     page = text(office.get(TO_SHIP))
     address = f"/cms/orders/ada/{order.id}/"
     assert re.search(f'href="{address}" title="{order.id}" data-key="Enter o">{order.id[-6:]}</a>', page)
-    assert re.search('href="/cms/orders/of/ada/">Ada Lovelace</a>', page)
+    assert re.search('href="/cms/customers/ada/">Ada Lovelace</a>', page)
     assert re.findall('<td class="column-number"[^>]*> ?([^<]+?) ?</td>', page) == ["4"]
     badge = '<span class="state-badge" data-state="scheduled">Not paid yet</span>'
     assert re.search(f"<td class=.column-note[^>]*> {badge} <span[^>]*> 3 instalments </span> </td>", page)
@@ -79,7 +79,7 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
     for step in ("ship", "slips"):
         assert f'href="/cms/orders/{step}/?{named}"' in page
     ship(order)
-    assert f'href="/cms/orders/deliver/?order=ada/{order.id}&amp;' in text(office.get("/cms/orders/of/ada/"))
+    assert f'href="/cms/orders/deliver/?order=ada/{order.id}&amp;' in text(office.get("/cms/customers/ada/"))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_row_says_what_is_known_of_its_order_and_leads_on(office):
 def test_a_row_says_how_it_stands_with_the_payments(office, script, look, words):
     order = pay(make_order("ada", make_deal(), quantity=3, plan=3), *script)
     badge = f'<span class="state-badge" data-state="{look}">{words}</span>'
-    for address in (TO_SHIP, f"/cms/orders/ada/{order.id}/", "/cms/orders/of/ada/"):
+    for address in (TO_SHIP, f"/cms/orders/ada/{order.id}/", "/cms/customers/ada/"):
         assert re.search(f'{badge} <span class="thing-note[^>]*> €79.90 </span>', text(office.get(address)))
 
 
@@ -199,34 +199,6 @@ def test_the_button_of_news_leads_to_the_orders_whatever_page_is_said_to_ask(off
     assert address not in text(answer)
 
 
-def test_the_orders_of_a_user_are_listed_newest_first_by_status_too(office):
-    deal = make_deal(live_at=NOW - 2 * DAY)
-    made = [make_order("ada", deal, now=NOW - HOUR + n * SECOND) for n in range(3)]
-    make_order("bob", deal)
-    ship(made[0])
-    assert ids(office.get("/cms/orders/of/ada/")) == [made[2].id, made[1].id, made[0].id]
-    assert ids(office.get("/cms/orders/of/ada/", {"status": "shipped"})) == [made[0].id]
-    assert office.get("/cms/orders/of/ada/", {"status": "lost"}).status_code == 404
-
-
-def test_the_orders_of_a_user_are_paged(office):
-    deal = make_deal(live_at=NOW - 2 * DAY)
-    made = [make_order("ada", deal, now=NOW - HOUR + n * SECOND).id for n in range(26)][::-1]
-    first = office.get("/cms/orders/of/ada/")
-    second = office.get("/cms/orders/of/ada/" + link(first, "next"))
-    assert ids(first) + ids(second) == made
-    assert of_page(first) == ["BatchGetItem", "Query"]
-
-
-@pytest.mark.parametrize("name", ["a#b", "Ada", "x", "a" * 40])
-def test_what_is_no_user_name_is_not_found(office, name):
-    assert office.get(reverse("cms_shopper_orders", args=[name])).status_code == 404
-
-
-def test_a_user_without_orders_has_an_empty_list(office):
-    assert "There are no orders of a user called nobody." in text(office.get("/cms/orders/of/nobody/"))
-
-
 # One order
 
 
@@ -284,7 +256,7 @@ def test_an_order_under_another_name_is_not_found(office):
 # Roles
 
 
-@pytest.mark.parametrize("path", ["", "news/", "of/ada/", "ship/", "deliver/", "cancel/", "slips/"])
+@pytest.mark.parametrize("path", ["", "news/", "ship/", "deliver/", "cancel/", "slips/"])
 def test_an_editor_sees_no_orders(editor, path):
     assert editor.get(LIST + path).status_code == 403
 
