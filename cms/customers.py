@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
@@ -23,11 +24,11 @@ from dealsite.accounts.requests import device_name
 from dealsite.data.catalogue import relations
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.relations import RelationEntry
-from dealsite.data.commerce import carts, order_record, orders, payment_lists
+from dealsite.data.commerce import carts, order_notes, order_record, orders, payment_lists
 from dealsite.data.commerce.carts import user_cart
 from dealsite.data.names import is_username
-from dealsite.data.people import messages, sessions, users
-from dealsite.data.table.errors import BadCursor, NotFound
+from dealsite.data.people import messages as inboxes, sessions, users
+from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import PAGE_SIZE, known_of
 from dealsite.search.lists import NOT_READY, page_number, words_in
@@ -74,7 +75,7 @@ def _payments(username: str, places: Places) -> dict[str, Any]:
 
 
 def _messages(username: str, places: Places) -> dict[str, Any]:
-    page = messages.inbox(username, after=places["after"], before=places["before"])
+    page = inboxes.inbox(username, after=places["after"], before=places["before"])
     return {"rows": page.rows, "after": page.after, "before": page.before}
 
 
@@ -129,6 +130,22 @@ PARTS = {
 )
 def customer(request: EditorRequest, username: str) -> HttpResponse:
     """One customer, what their orders come to, and a page of what they have; who is gone has orders still."""
+    return _page(request, username)
+
+
+@back_office.action
+def note_customer(request: EditorRequest, username: str) -> HttpResponse:
+    """Keep what the team is to know of a customer."""
+    note, before = request.POST.get("note", ""), request.POST.get("before", "")
+    try:
+        order_notes.note_customer(username, note, before=before)
+    except (Conflict, Invalid) as refused:
+        return _page(request, username, refused=str(refused))
+    messages.success(request, _("The note is kept."))
+    return redirect("cms_customer", username)
+
+
+def _page(request: EditorRequest, username: str, *, refused: str = "") -> HttpResponse:
     part, now = request.GET.get("part", ""), timezone.now()
     if part not in PARTS or not is_username(username):
         raise NotFound(_("There is no such customer."))
@@ -149,6 +166,8 @@ def customer(request: EditorRequest, username: str) -> HttpResponse:
         "account": account,
         "buyer": buyer,
         "sums": sums,
+        "refused": refused,
+        "typed": request.POST.get("note", buyer.note),
         "credit": settings.DEALSITE_CREDIT_OPEN,
         "largest": settings.DEALSITE_CREDIT_ORDER,
         "listed": part,
@@ -160,4 +179,4 @@ def customer(request: EditorRequest, username: str) -> HttpResponse:
     }
     for way in places:
         context[way] = shown.get(way) and query({"part": part, way: shown[way]})
-    return render(request, "cms/customers/customer.html", context)
+    return render(request, "cms/customers/customer.html", context, status=422 if refused else 200)

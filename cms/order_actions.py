@@ -1,4 +1,7 @@
-"""Marking orders shipped, delivered or cancelled, one or many at once: asks once more, and names what failed."""
+"""Marking orders shipped, delivered or cancelled, one or many at once: asks once more, and names what failed.
+
+Notes and tags of one.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,18 +14,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
 
 from cms.order_list import NUMBER
-from cms.orders import OrderRef, back_to, none_chosen, read_refs
+from cms.orders import OrderRef, back_to, none_chosen, order_page, read_refs
 from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office
-from dealsite.data.commerce import order_changes, orders
+from dealsite.data.commerce import order_changes, order_notes, orders
 from dealsite.data.commerce.order_changes import BEFORE
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, DELIVERED, NOTE_CHARACTERS, PLACED, RETURNED, SHIPPED
 from dealsite.data.names import DAMAGED_FORM, clean_text, shown_email
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, DataError, Invalid, NotFound, Unavailable
-from dealsite.data.table.ids import from_iso
+from dealsite.data.table.ids import from_iso, new_id
 from dealsite.text.stored_words import Text
 
 IT_IS = {
@@ -122,6 +125,37 @@ def send_order_mail(request: EditorRequest, username: str, order_id: str) -> Htt
         messages.success(
             request, _("The mail is sent again, to %(email)s.") % {"email": shown_email(shopper.email)}
         )
+    return redirect("cms_order", username, order_id)
+
+
+@back_office.action
+def note_order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """Add a note for the team, once for a form that is sent twice."""
+    token = new_id(request.POST.get("token", ""), timezone.now())
+    text = request.POST.get("note", "")
+    return _change(request, username, order_id, order_notes.note_order, text=text, token=token)
+
+
+@back_office.action
+def tag_order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """Give an order a tag."""
+    return _change(request, username, order_id, order_notes.tag_order, tag=request.POST.get("tag", ""))
+
+
+@back_office.action
+def untag_order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
+    """Take a tag off an order."""
+    return _change(request, username, order_id, order_notes.untag_order, tag=request.POST.get("tag", ""))
+
+
+def _change(
+    request: EditorRequest, username: str, order_id: str, change: Callable[..., Order], **said: str
+) -> HttpResponse:
+    """Change an order and lead back to its page, or show that with what was typed and why it was refused."""
+    try:
+        change(username, order_id, **said, by=request.user.username, now=timezone.now())
+    except Invalid as wrong:
+        return order_page(request, username, order_id, refused=wrong.fields)
     return redirect("cms_order", username, order_id)
 
 

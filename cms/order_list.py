@@ -71,6 +71,7 @@ class FilterForm(forms.Form):
 
     payment = forms.ChoiceField(label=gettext_lazy("Payment"), choices=_payments, required=False)
     country = forms.CharField(label=gettext_lazy("Country"), required=False, widget=forms.Select)
+    tag = forms.CharField(label=gettext_lazy("Tag"), required=False, widget=forms.Select)
     product = forms.CharField(label=gettext_lazy("Deal: words of its title, or its id"), required=False)
     first = forms.DateField(label=gettext_lazy("Placed from"), required=False, widget=DAY)
     last = forms.DateField(label=gettext_lazy("Placed to"), required=False, widget=DAY)
@@ -127,6 +128,7 @@ class OrdersList:
             listed=self.listed,
             payment_state=found.get("payment", ""),
             country=found.get("country", ""),
+            tag=found.get("tag", ""),
             product=found.get("product", ""),
             first=_midnight(found["first"]) if "first" in found else None,
             until=_midnight(last + timedelta(days=1)) if last else None,
@@ -226,6 +228,7 @@ def order_list(request: EditorRequest) -> HttpResponse:
     if not request.htmx:
         countries = [("", _("All countries")), *((name, name) for name in found.countries)]
         asked.form.fields["country"].widget.choices = countries
+        asked.form.fields["tag"].widget.choices = [("", _("Any")), *((tag, tag) for tag in found.tags)]
         return render(request, "cms/orders/orders.html", context)
     response = render(request, "cms/orders/_orders_found.html", context)
     response["HX-Replace-Url"] = own + query(chosen)

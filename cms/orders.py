@@ -1,6 +1,6 @@
 """Orders: one with its lines and where it goes, and packing slips."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from cms.payments import address_to, with_addresses
@@ -19,6 +20,7 @@ from dealsite.accounts.order_parts import answer_address
 from dealsite.data.commerce import orders, payments
 from dealsite.data.commerce.carts import Line
 from dealsite.data.commerce.order_lines import history, open_return
+from dealsite.data.commerce.order_notes import NOTED
 from dealsite.data.commerce.order_record import Order
 from dealsite.data.commerce.orders import PAGE_SIZE
 from dealsite.data.editing import audit
@@ -27,8 +29,9 @@ from dealsite.data.names import DAMAGED_FORM, is_username
 from dealsite.data.people import users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Invalid
-from dealsite.data.table.ids import is_ulid
+from dealsite.data.table.ids import is_ulid, new_id
 from dealsite.data.table.parallel import together
+from dealsite.search.office_finding import sums_of
 from dealsite.worker.mails import subject_of
 
 
@@ -70,7 +73,14 @@ def none_chosen(request: EditorRequest) -> HttpResponse:
 
 @back_office.page("2 gets + 2 queries + 2 batch gets")
 def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
-    """One order: what was bought, where it goes, how it is paid, what happened to it, and its mails."""
+    """One order: what was bought, where it goes, how it is paid, what happened to it, its mails, notes and tags."""
+    return order_page(request, username, order_id)
+
+
+def order_page(
+    request: EditorRequest, username: str, order_id: str, *, refused: Mapping[str, str] | None = None
+) -> HttpResponse:
+    """Return the page of an order, with why the fields of its forms were refused."""
     stored = orders.get(username, order_id)
     (stored, lines, incomplete), paid, shopper, entries = together(
         partial(orders.found_lines, stored),
@@ -80,18 +90,25 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
     )
     mails = orders.mails_of_order(stored, paid)
     became, asked = history(stored, lines), open_return(stored)
+    events = [
+        *((event, became.of(event)) for event in stored.timeline[::-1]),
+        *((entry, ()) for entry in entries if entry.what == NOTED),
+    ]
     context = {
         "order": stored,
         "ref": OrderRef(username, stored.id),
         "history": became,
         "can_take_back": any(one.sent for one in became.lines),
-        "events": [(event, became.of(event)) for event in stored.timeline[::-1]],
+        "events": sorted(events, key=lambda one: one[0].at, reverse=True),
+        "token": new_id(request.POST.get("token", ""), timezone.now()),
+        "refused": refused,
         "asked": asked,
         "asked_lines": became.of(asked) if asked else [],
         "failed": next(((one, address_to("retry", one)) for one in paid if one.status == FAILED), None),
         "email": address_of_today(stored, shopper),
         "is_confirmed": bool(shopper and shopper.email),
         "mails": [(subject_of(one.status, one.headline), one) for one in mails],
+        "sums": sums_of([username]).get(username),
         "incomplete": incomplete,
         "payments": with_addresses(paid),
         "entries": entries,
@@ -102,7 +119,7 @@ def order(request: EditorRequest, username: str, order_id: str) -> HttpResponse:
             ("", stored.id),
         ],
     }
-    return render(request, "cms/orders/order.html", context)
+    return render(request, "cms/orders/order.html", context, status=422 if refused else 200)
 
 
 def address_of_today(order: Order, shopper: User | None) -> str:

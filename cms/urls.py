@@ -131,6 +131,7 @@ urlpatterns = [
     path("orders/slips/", orders.packing_slips, name="cms_packing_slips"),
     path("customers/", customers.customer_list, name="cms_customers"),
     path("customers/<str:username>/", customers.customer, name="cms_customer"),
+    path("customers/<str:username>/note/", customers.note_customer, name="cms_note_customer"),
     path("orders/of/<str:username>/", customers.customer),  # as it was called before
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
     path("orders/<str:username>/<str:order_id>/ship/", order_parts.ship_part, name="cms_ship_part"),
@@ -146,6 +147,9 @@ urlpatterns = [
         name="cms_deliver_parcel",
     ),
     path("orders/<str:username>/<str:order_id>/address/", orders.order_address, name="cms_order_address"),
+    path("orders/<str:username>/<str:order_id>/note/", order_actions.note_order, name="cms_note_order"),
+    path("orders/<str:username>/<str:order_id>/tag/", order_actions.tag_order, name="cms_tag_order"),
+    path("orders/<str:username>/<str:order_id>/untag/", order_actions.untag_order, name="cms_untag_order"),
     path(
         "orders/<str:username>/<str:order_id>/mail/",
         order_actions.send_order_mail,

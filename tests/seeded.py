@@ -30,7 +30,7 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.relations import CATEGORY_WATCH
-from dealsite.data.commerce import cart_changes, carts, order_changes, orders
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_notes, orders
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_changes import Purchase
@@ -343,6 +343,9 @@ def purchase(username: str) -> str:
     _, lines = carts.read_active(owner, now=now)
     cart_changes.move(owner, lines[-1].ref, SAVED, now=now)
     assert order
+    for tag in ("VIP", LONG[:30]):
+        order_notes.tag_order(username, order.id, tag, by=EDITOR, now=now)
+    order_notes.note_order(username, order.id, LONG, token=new_ulid(now), by=EDITOR, now=now)
     return order.id
 
 

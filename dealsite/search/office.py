@@ -22,7 +22,7 @@ from dealsite.data.entities.commerce import BOUGHT
 from dealsite.data.keys import Key
 from dealsite.data.people.profiles import from_item as profile_from_item
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import EPOCH, number_of
+from dealsite.data.table.ids import EPOCH, folded, number_of
 from dealsite.search.documents import Stored, fold, milliseconds, other_spellings, words_of
 
 ORDER, CUSTOMER, PAYMENT = "order", "customer", "payment"
@@ -44,7 +44,7 @@ TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø
 def _schema() -> tantivy.Schema:
     fields = tantivy.SchemaBuilder()
     fields.add_text_field("key", tokenizer_name="raw", index_option="basic")
-    for name in ("kind", "username", "status", "payment_state", "country", "deals"):
+    for name in ("kind", "username", "status", "payment_state", "country", "deals", "tags"):
         fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
     for name in ("words", "titles"):
         fields.add_text_field(name, tokenizer_name="plain", index_option="basic")
@@ -77,6 +77,7 @@ class OfficeDocument(Stored):
     country: str = ""
     status: str = ""
     payment_state: str = ""
+    tags: Sequence[str] = ()
     cents: int = 0
     paid: int = 0
     open: int = 0
@@ -101,13 +102,20 @@ class OfficeDocument(Stored):
                 username=order.username,
                 name=address.name,
                 text=" ".join(
-                    [order.username, order.email, *address.lines, *(event.carrier for event in sent)]
+                    [
+                        order.username,
+                        order.email,
+                        *address.lines,
+                        *(event.carrier for event in sent),
+                        *order.tags,
+                    ]
                 ),
                 numbers=[order.id, address.postcode, *(event.tracking for event in sent)],
                 place=address.city,
                 country=address.country,
                 status=order.status,
                 payment_state=order.card.payment_state,
+                tags=order.tags,
                 cents=cents(order.total),
                 paid=cents(money.processed),
                 open=cents(money.open),
@@ -167,6 +175,7 @@ class OfficeDocument(Stored):
             "payment_state": self.payment_state,
             "country": self.country,
             "deals": [*self.lines],
+            "tags": [*map(folded, self.tags)],
             "titles": bought,
             "words": f"{spelled(self.text)} {bought}",
             "pieces": [" ".join(pieces_of(number)) for number in self.numbers if number],

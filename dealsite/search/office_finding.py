@@ -16,6 +16,7 @@ from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import ORDER_STATUSES, PLACED, SHIPPED
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import Unavailable
+from dealsite.data.table.ids import folded
 from dealsite.search import office, reader
 from dealsite.search.documents import LETTERS_FOR_A_TYPO, NEVER, RUN, fold, stored_of, words_of
 from dealsite.search.finding import MOST_PAGES, PAGE_SIZE
@@ -33,7 +34,7 @@ from dealsite.search.question import (
 FAILED = "failed"  # the list of orders with a payment that was declined
 LISTS = (*(status.lower() for status in ORDER_STATUSES), FAILED)
 OLDEST_FIRST = (PLACED.lower(), SHIPPED.lower())
-MOST_COUNTRIES = 200
+MOST_VALUES = 200  # of a field, those that most orders have
 AT_ONCE = 10_000  # orders for a file
 AMOUNT = re.compile(r"(\d{1,3}(?:[.,'’]\d{3})+|\d+)(?:[.,](\d\d?))?")
 CURRENCIES = "€$£¥"
@@ -52,6 +53,7 @@ class OrdersQuestion:
     listed: str = ""
     payment_state: str = ""
     country: str = ""
+    tag: str = ""
     product: str = ""
     first: datetime | None = None
     until: datetime | None = None
@@ -65,7 +67,7 @@ class OrdersFound:
 
     `ready`: there is an index to ask.
 
-    `countries` are those of all orders, by which they can be narrowed.
+    `countries` and `tags` (folded) are those of all orders, by which they can be narrowed.
     """
 
     ready: bool = True
@@ -75,6 +77,7 @@ class OrdersFound:
     pages: int = 0
     numbers: dict[str, int] = field(default_factory=dict)
     countries: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
 
 
 def find_orders(question: OrdersQuestion, *, page: int = 1, size: int = PAGE_SIZE) -> OrdersFound:
@@ -106,19 +109,20 @@ def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) 
     hits = searcher.search(
         wanted, size, offset=(page - 1) * size, order_by_field="newest", order=order, count=False
     ).hits
-    countries = searcher.aggregate(_is("kind", ORDER), {"countries": _terms("country")})["countries"]
+    known = searcher.aggregate(_is("kind", ORDER), {"countries": _terms("country"), "tags": _terms("tags")})
     return OrdersFound(
         orders=[OfficeDocument.of(searcher.doc(address)) for _, address in hits],
         total=total,
         sum=_amount(searcher.aggregate(wanted, {"sum": {"sum": {"field": "cents"}}})["sum"]),
         pages=min(-(-total // size), MOST_PAGES),
         numbers=numbers,
-        countries=sorted(country for country in _numbers(countries) if country),
+        countries=sorted(country for country in _numbers(known["countries"]) if country),
+        tags=sorted(_numbers(known["tags"])),
     )
 
 
 def _terms(name: str) -> dict[str, dict[str, object]]:
-    return {"terms": {"field": name, "size": MOST_COUNTRIES}}
+    return {"terms": {"field": name, "size": MOST_VALUES}}
 
 
 @dataclass(frozen=True)
@@ -246,6 +250,8 @@ def _filters(question: OrdersQuestion) -> list[Query]:
     for name in ("payment_state", "country"):
         if value := getattr(question, name):
             found.append(_is(name, value))
+    if question.tag:
+        found.append(_is("tags", folded(question.tag)))
     if question.product:
         of_words = all_of(_word("titles", word) for word in words_of(question.product)[:MOST_WORDS])
         found.append(any_of([_is("deals", question.product.strip().upper()), of_words]))

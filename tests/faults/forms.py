@@ -15,7 +15,7 @@ from dealsite.accounts import email_links, passwords, requests, second_factor
 from dealsite.accounts.sign_in import half_of
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_changes, relations
-from dealsite.data.commerce import cart_changes, carts, order_changes, order_returns, orders
+from dealsite.data.commerce import cart_changes, carts, order_changes, order_notes, order_returns, orders
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.editing import pending_edits, saved_views
 from dealsite.data.jobs import jobs, queue
@@ -295,6 +295,10 @@ FORMS: dict[str, Form] = {
     "cms_decline_return": of_part(ORDER.format("asked", "decline")),
     "cms_reduce_order": of_part(ORDER.format("order", "reduce")),
     "cms_deliver_parcel": Form(of(at=iso(NOW)), at=ORDER.format("shipped", "delivered")),
+    "cms_note_order": Form(of(note="A word", token=TOKEN), at=ORDER.format("order", "note")),
+    "cms_tag_order": Form(of(tag="Odd"), at=ORDER.format("order", "tag")),
+    "cms_untag_order": Form(of(tag="VIP"), at=ORDER.format("tagged", "untag")),
+    "cms_note_customer": Form(of(note="A word", before=""), at="/cms/customers/{shopper}/note/"),
     "cms_send_order_mail": Form(of(status="PLACED", at=iso(NOW), time="2"), at=ORDER.format("order", "mail")),
     "cms_cancel_payment": Form(of(**PAYMENT, reason="Gone")),
     "cms_export_list": Form(of(address="/cms/deals/", token=TOKEN)),
@@ -383,7 +387,8 @@ def _cart_and_orders(content: Content, more: More) -> None:
     relations.add(relations.DEAL_LIKE, content.id("ending"), username=SHOPPER, now=NOW)
     more["order"], more["shipped"] = (make_order(SHOPPER).id for _ in range(2))
     asked = make_order(SHOPPER)
-    more["asked"] = asked.id
+    more["asked"] = more["tagged"] = asked.id
+    order_notes.tag_order(SHOPPER, asked.id, "VIP", by=ADMIN, now=NOW)
     for order_id in (more["shipped"], more["asked"]):
         order_changes.ship(SHOPPER, order_id, tracking="", unpaid=True, by=ADMIN, now=NOW)
     pieces = {line.id: 1 for line in orders.lines_of(asked)}

@@ -44,6 +44,7 @@ def order(
     at: datetime = NOW - HOUR,
     tracking: str = "",
     paid: bool = True,
+    tags: tuple[str, ...] = (),
 ):
     """Return the item of an order."""
     amount = Decimal(total)
@@ -55,7 +56,7 @@ def order(
     if tracking:
         events.append(Event("SHIPPED", at, "olga", carrier="DHL", tracking=tracking))
     email = f"{username}@shop.example"
-    made = Order(card, 1, address, email, timeline=tuple(events))
+    made = Order(card, 1, address, email, timeline=tuple(events), tags=tags)
     return stored(order_item(made), keys.order(username, card.id))
 
 
@@ -163,6 +164,31 @@ def test_orders_are_narrowed_by_every_filter(index):
         == found(least=Decimal(5), most=Decimal(4))
         == []
     )
+
+
+def test_orders_are_found_and_narrowed_by_their_tags_in_capitals_or_not(index):
+    index(order(tags=("Held back", "VIP")), order(SOREN, tags=("Gebäck",)), order(replace(TOMAS, name="Eve")))
+    assert found("held back") == found("vip") == found("hel") == found("vip dvorak") == ["Tomáš Dvořák"]
+    assert (
+        found("gebaeck") == found(tag="gebäck") == found(tag="GEBÄCK", country="Denmark") == ["Søren Müller"]
+    )
+    assert found(tag="held back") == found(tag="HELD BACK") == ["Tomáš Dvořák"]
+    assert found(tag="held") == found(tag="vip", country="Denmark") == []
+    narrowed = find_orders(OrdersQuestion(tag="vip"))
+    assert (narrowed.total, narrowed.tags) == (1, ["gebäck", "held back", "vip"])
+    assert narrowed.orders[0].tags == ["Held back", "VIP"]
+
+
+def test_a_tag_that_is_taken_off_finds_nothing_any_more(index):
+    mine = order(tags=("Held back",))
+    index(mine)
+    projection = SearchIndex()
+    projection.open()
+    projection.apply([change({name: value for name, value in mine.items() if name != "tags"}, 9)])
+    projection.commit(START)
+    projection.close()
+    assert found("held") == found(tag="held back") == find_orders(OrdersQuestion()).tags == []
+    assert found() == ["Tomáš Dvořák"]
 
 
 def test_lists_say_how_many_there_are_and_what_they_come_to(index):

@@ -200,7 +200,10 @@ class OrderCard:
 
 @dataclass(frozen=True)
 class Order:
-    """An order; `payments` holds each instalment's `id` and the time when it is due (`due_at`)."""
+    """An order; `payments` holds each instalment's `id` and the time when it is due (`due_at`).
+
+    `tags` are the back office's, `note_tokens` those of the forms of its last notes.
+    """
 
     card: OrderCard
     version: int
@@ -208,6 +211,8 @@ class Order:
     email: str
     payments: tuple[Mapping[str, str], ...] = ()
     timeline: tuple[Event, ...] = ()
+    tags: tuple[str, ...] = ()
+    note_tokens: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -371,11 +376,15 @@ class PaymentCard:
 
 @dataclass(frozen=True, slots=True)
 class Buyer:
-    """Where a user's orders go, empty before the first, what pays for them, in how many instalments."""
+    """Where a user's orders go, empty before the first, what pays for them, in how many instalments.
+
+    `note` is the back office's own, which the user does not see.
+    """
 
     address: Address
     card: PaymentCard | None
     plan: int = 1
+    note: str = ""
 
 
 @access_pattern("where a user's orders go, and the card that pays", "1 get")
@@ -388,7 +397,7 @@ def buyer_from_item(item: Item) -> Buyer:
     """Return what a profile's item says of them."""
     card = item.get("card")
     kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
-    return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1))
+    return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1), item.get("note", ""))
 
 
 @access_pattern("save a user's card", "1 transaction")

@@ -49,6 +49,7 @@ MOST_EVENTS = 100  # of an order
 PLANS = (1, 3, 6, 12)  # numbers of instalments
 ADDRESS_CHARACTERS = 120
 NOTE_CHARACTERS = 500
+MOST_TAGS, TAG_CHARACTERS, NOTE_TOKENS = 10, 30, 10  # of an order
 TRACKING_PATTERN = r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}"
 TRANSACTION = Text(
     most=LONGEST, pattern="[^#]+", copy_of="Payment.transaction_id", about="what the gateway calls the charge"
@@ -228,6 +229,8 @@ ORDER = Entity(
         "email": Email(least=0, about="empty: nobody is written to"),
         "payments": ListOf(Map({"id": Ulid(refers="Payment"), "due_at": Time()}), most=PLANS[-1]),
         "timeline": ListOf(Map(ORDER_EVENT), least=1, most=MOST_EVENTS),
+        "tags": ListOf(Text(most=TAG_CHARACTERS), most=MOST_TAGS, optional=True, about="for the back office"),
+        "note_tokens": ListOf(Ulid(), most=NOTE_TOKENS, optional=True, about="of its last notes' forms"),
         "card": Map(ORDER_CARD),
     },
     rules=(_is_paid_as_planned,),

@@ -106,6 +106,8 @@ def profile_rows(item: Item) -> keys.Row:
     return keys.waiting_users(item["pending_email"], from_iso(item["created_at"]), item["username"])
 
 
+CUSTOMER_NOTE = 2_000  # characters
+
 PROFILE = Entity(
     type="Profile",
     about="what pages show of a user, and what is kept for their next order; a deleted one has none",
@@ -123,6 +125,7 @@ PROFILE = Entity(
         "address": Map(TYPED_ADDRESS, personal=True, optional=True, about="where the last order went"),
         "card": Map(CARD, optional=True, about="pays for the next order"),
         "plan": Whole(least=1, optional=True, about="in how many instalments"),
+        "note": Text(most=CUSTOMER_NOTE, optional=True, about="of the back office, for itself"),
     },
 )
 

@@ -121,3 +121,27 @@ def test_only_the_back_office_sees_customers_and_only_admins_are_led_to_their_ro
     assert editor.get(LIST).status_code == editor.get(of("ada")).status_code == 403
     assert "/cms/users/ada/" in text(sign_in("admin").get(of("ada")))
     assert "/cms/users/ada/" not in text(office.get(of("ada")))
+
+
+def test_the_team_keeps_a_note_of_a_customer_that_they_do_not_see(office, sign_in):
+    make_user("ada")
+    address = reverse("cms_note_customer", args=["ada"])
+    assert office.post(address, {"note": "Calls <b>before</b> noon", "before": ""})["Location"] == of("ada")
+    assert ">Calls &lt;b&gt;before&lt;/b&gt; noon</textarea>" in text(office.get(of("ada")))
+    refused = office.post(address, {"note": "Mine", "before": "Other"})
+    assert refused.status_code == 422
+    for words in (
+        "Somebody wrote another note",
+        "Calls &lt;b&gt;before&lt;/b&gt; noon</p>",
+        ">Mine</textarea>",
+    ):
+        assert words in text(refused)
+    assert office.post(reverse("cms_note_customer", args=["nobody"]), {"note": "x"}).status_code == 404
+
+
+def test_an_order_names_its_customer_with_what_they_owe(office, search_index):
+    order = make_order("ada", make_deal(), quantity=3, plan=3)
+    search_index()
+    page = text(office.get(reverse("cms_order", args=["ada", order.id])))
+    assert 'href="/cms/customers/ada/">Open' in page
+    assert page.count("€239.70") > 2

@@ -89,6 +89,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
                 "lines": {ID: {"pieces": 1, "amount": Decimal("12.5")}},
             },
         ],
+        "tags": ["Held back", "VIP"],
+        "note_tokens": [ID],
         "card": {
             "id": ORDER,
             "username": "ann",

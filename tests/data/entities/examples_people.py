@@ -63,6 +63,7 @@ EXAMPLES: dict[str, Item] = {
                 },
                 "plan": 3,
                 "card": {"gateway": "test", "token": "test:approve", "label": "Visa ending in 4242"},
+                "note": "Calls before noon.\nNever leave parcels outside.",
             }
         ),
     ),
