@@ -298,7 +298,7 @@ FORMS: dict[str, Form] = {
     "cms_note_order": Form(of(note="A word", token=TOKEN), at=ORDER.format("order", "note")),
     "cms_tag_order": Form(of(tag="Odd"), at=ORDER.format("order", "tag")),
     "cms_untag_order": Form(of(tag="VIP"), at=ORDER.format("tagged", "untag")),
-    "cms_note_customer": Form(of(note="A word", before=""), at="/cms/customers/{shopper}/note/"),
+    "cms_note_customer": Form(of(note="A word", before=""), at=f"/cms/customers/{SHOPPER}/note/"),
     "cms_send_order_mail": Form(of(status="PLACED", at=iso(NOW), time="2"), at=ORDER.format("order", "mail")),
     "cms_cancel_payment": Form(of(**PAYMENT, reason="Gone")),
     "cms_export_list": Form(of(address="/cms/deals/", token=TOKEN)),
