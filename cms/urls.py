@@ -11,6 +11,7 @@ from cms import (
     jobs,
     logs,
     messages,
+    new_order,
     numbers,
     operations,
     order_actions,
@@ -133,6 +134,7 @@ urlpatterns = [
     path("customers/<str:username>/", customers.customer, name="cms_customer"),
     path("customers/<str:username>/note/", customers.note_customer, name="cms_note_customer"),
     path("orders/of/<str:username>/", customers.customer),  # as it was called before
+    path("customers/<str:username>/order/", new_order.new_order, name="cms_new_order"),
     path("orders/<str:username>/<str:order_id>/", orders.order, name="cms_order"),
     path("orders/<str:username>/<str:order_id>/ship/", order_parts.ship_part, name="cms_ship_part"),
     path("orders/<str:username>/<str:order_id>/cancel/", order_parts.cancel_part, name="cms_cancel_part"),

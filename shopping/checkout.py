@@ -6,20 +6,11 @@ shown: sent twice, it makes one order, and nobody can make one under another's i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from decimal import Decimal
 from functools import partial
-from itertools import groupby
-from threading import BoundedSemaphore
 from typing import Any
 
-import structlog
-from django import forms
-from django.conf import settings
 from django.core import signing
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -29,49 +20,27 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.forms import AddressForm
+from dealsite.accounts.ordering import OrderForm, PlanChoice, charge_at_once, chosen_plan, counted
 from dealsite.accounts.requests import UserRequest
-from dealsite.data.commerce import addresses, carts, charging, order_record, orders, payments
+from dealsite.data.commerce import addresses, carts, order_record, orders, payments
 from dealsite.data.commerce.addresses import ADDRESS_FIELDS, Address
 from dealsite.data.commerce.carts import CartChanged
 from dealsite.data.commerce.order_changes import CARD_GONE, CHANGED, Purchase, place
 from dealsite.data.commerce.order_lines import history
-from dealsite.data.commerce.order_record import Order
 from dealsite.data.entities.commerce import CANCELLED, PLANS, PROCESSED, SCHEDULED
 from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.data.table.parallel import together
-from dealsite.gateways import choice
-from dealsite.templatetags.design import money
 from dealsite.text.spreadsheets import number_in
 from shopping.cart import cart_page
 from shopping.my.orders import steps
 from shopping.my.payments import to_gateway
 
 SALT = "shopping.checkout"
-CHARGE_SECONDS = 5.0  # that a shopper waits for the gateway; what it answers later is recorded, too
-CHARGES = 4  # at once in this process: where a gateway is slow, runners charge the others
-_charges = ThreadPoolExecutor(CHARGES, "checkout")
-_free = BoundedSemaphore(CHARGES)
-logger = structlog.get_logger(__name__)
 OLD = gettext_lazy(
     "This page was more than a day old: nothing was ordered. Look at it once more, and order then."
 )
-OTHER_SUM = gettext_lazy("Your order said %(shown)s, now it comes to %(now)s.")
-
-
-class CheckoutForm(AddressForm):
-    """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
-
-    plan = forms.TypedChoiceField(
-        label=gettext_lazy("How you pay"),
-        coerce=int,
-        choices=[(plan, str(plan)) for plan in PLANS],
-        widget=forms.RadioSelect,
-    )
-    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
-    total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,36 +69,6 @@ class Ticket:
         return not is_new(self.order_id, now)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChoice:
-    """A way to pay: in how many instalments, when what is due."""
-
-    number: int
-    instalments: list[tuple[datetime, Decimal]]
-
-    @classmethod
-    def of(cls, total: Decimal, number: int, first: datetime) -> PlanChoice:
-        return cls(number, payments.instalments(total, number, first=first))
-
-    @property
-    def first(self) -> Decimal:
-        return self.instalments[0][1]
-
-    @property
-    def words(self) -> str:
-        """What is due today and what after it: €35.80 today, then 2 × €35.79."""
-        later = [
-            _("then %(amounts)s") % {"amounts": amounts}
-            for amounts in _counted(amount for _at, amount in self.instalments[1:])
-        ]
-        return ", ".join([_("%(amount)s today") % {"amount": money(self.first)}, *later])
-
-
-def _counted(amounts: Iterable[Decimal]) -> list[str]:
-    """Return amounts in words, like ones as one: 2 × €35.79."""
-    return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
-
-
 @signed_in.form("2 queries + 1 batch get + 1 get")
 def checkout(request: UserRequest) -> HttpResponse:
     """Show what is to be ordered, 2 queries + 1 batch get + 1 get; order it and charge what is due.
@@ -140,7 +79,7 @@ def checkout(request: UserRequest) -> HttpResponse:
     now = timezone.now()
     if request.method != "POST":
         return _page(request, now)
-    ticket, form = Ticket.of(request), CheckoutForm(request.POST)
+    ticket, form = Ticket.of(request), OrderForm(request.POST)
     if request.POST.get("do") in ("card", "cart", "keep"):
         return _away(request)
     if ticket.is_old(now):
@@ -157,30 +96,12 @@ def checkout(request: UserRequest) -> HttpResponse:
     except CartChanged as error:
         return _nothing_ordered(request, form, str(error))
     except Invalid as error:
-        for name, reason in error.fields.items():
-            form.add_error(name if name in form.fields else None, reason)
+        form.add_errors(error.fields)
         if not error.fields:
             raise
         return _page(request, now, form, 422)
-    _charge(order)
+    charge_at_once(order)
     return HttpResponseRedirect(reverse("checkout_done", args=[order.id]))
-
-
-def _charge(order: Order) -> None:
-    """Charge what is due of an order that was just placed, and wait a moment for what comes of it."""
-    if order.payments and _free.acquire(blocking=False):
-        wait([_charges.submit(copy_context().run, _charge_now, order)], CHARGE_SECONDS)
-
-
-def _charge_now(order: Order) -> None:
-    """Charge it as a runner would, which goes on where this fails: the order is placed, whatever goes wrong."""
-    currency = settings.DEALSITE_CURRENCY
-    try:
-        charging.charge_first(order, choice.current(), currency=currency, clock=timezone.now)
-    except Exception as error:  # noqa: BLE001 - of a gateway that is not set up, of a table that is away
-        logger.warning("charge_at_checkout_failed", order=order.id, error=repr(error))
-    finally:
-        _free.release()
 
 
 @signed_in.page("2 gets + 1 query + 1 batch get")
@@ -206,7 +127,7 @@ def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
         "steps": steps(order, paid),
         "charged": sum(payment.kept for payment in paid if payment.status == PROCESSED),
         "card": buyer.card if first and buyer.card and buyer.card.token == first.method else None,
-        "to_come": ", ".join(_counted(payment.to_charge for payment in to_come)),
+        "to_come": ", ".join(counted(payment.to_charge for payment in to_come)),
         "last_due": to_come[-1].due_at if to_come else None,
     }
     return render(request, "shopping/checkout/checkout_done.html", context)
@@ -227,7 +148,7 @@ def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Pur
     )
 
 
-def _placed_or_old(request: UserRequest, ticket: Ticket, form: CheckoutForm, now: datetime) -> HttpResponse:
+def _placed_or_old(request: UserRequest, ticket: Ticket, form: OrderForm, now: datetime) -> HttpResponse:
     """Lead to the order that a form made long ago, or ask to look again where it made none."""
     try:
         order = orders.get(ticket.username, ticket.order_id)
@@ -247,7 +168,7 @@ def _away(request: UserRequest) -> HttpResponse:
     return to_gateway(request, back=reverse("checkout"))
 
 
-def _nothing_ordered(request: UserRequest, form: CheckoutForm, why: str) -> HttpResponse:
+def _nothing_ordered(request: UserRequest, form: OrderForm, why: str) -> HttpResponse:
     """Answer 409 with the cart as it is: why nothing was ordered, the sum that the form said, and the one of now."""
     _keep_typed(request)
     return cart_page(request, 409, nothing_ordered=why, shown_total=form.cleaned_data.get("total"))
@@ -260,7 +181,7 @@ def _keep_typed(request: UserRequest) -> None:
 
 
 def _page(
-    request: UserRequest, now: datetime, form: CheckoutForm | None = None, status: int = 200
+    request: UserRequest, now: datetime, form: OrderForm | None = None, status: int = 200
 ) -> HttpResponse:
     """Show the page as the cart is now; the cart's own where it is empty or has changed.
 
@@ -274,8 +195,8 @@ def _page(
         return (
             _nothing_ordered(request, form, str(CHANGED)) if form else HttpResponseRedirect(reverse("cart"))
         )
-    if form and (total := form.cleaned_data.get("total", look.total)) != look.total:
-        form.add_error(None, OTHER_SUM % {"shown": money(total), "now": money(look.total)})
+    if form:
+        form.expect_total(look.total)
     plans = payments.plans_for(look.total)
     buyer, no_credit = together(
         partial(order_record.buyer, username),
@@ -284,19 +205,14 @@ def _page(
     plans = plans[:1] if no_credit else plans
     ticket = Ticket(new_ulid(now), username, buyer.card.token if buyer.card else "")
     context = {
-        "form": form or CheckoutForm(initial=asdict(buyer.address)),
+        "form": form or OrderForm(initial=asdict(buyer.address)),
         "shown": {"version": head.version, "total": look.total},
         "ticket": ticket.signed(),
         "look": look,
         "plans": [PlanChoice.of(look.total, number, now) for number in plans],
         "no_credit": no_credit,
-        "chosen": _chosen(form.data.get("plan", "") if form else str(buyer.plan), plans),
+        "chosen": chosen_plan(form.data.get("plan", "") if form else str(buyer.plan), plans),
         "card": buyer.card,
         "needs_card": bool(look.total) and buyer.card is None,
     }
     return render(request, "shopping/checkout/checkout.html", context, status=status)
-
-
-def _chosen(text: str, plans: Sequence[int]) -> int:
-    """Return the plan that was chosen, at once if it cannot be."""
-    return next((plan for plan in plans if str(plan) == text), 1)

@@ -215,6 +215,8 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
     }
     people[ADMIN] = with_two_factor(people[ADMIN])
     state_of_site(now)
+    wanted = CartAddition(made["ending"].id, 1, new_ulid(now))
+    cart_changes.add(carts.user_cart(ADMIN), wanted, now=now)
     return Content(
         table_name,
         media,

@@ -6,10 +6,13 @@ import re
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _, ngettext
 
 from dealsite.data.catalogue.cards import Picture
+from dealsite.data.commerce.carts import LineView
 from dealsite.data.names import shown_email
 from dealsite.pictures import encoding, renditions, uploads
+from dealsite.templatetags.design import money
 from dealsite.text import stored_words
 
 register = template.Library()
@@ -130,3 +133,26 @@ def focal_classes(picture: Picture) -> str:
 def said(words: str) -> str:
     """`{{ entry.what|said }}`: words of the site's own that are stored, in the reader's language."""
     return stored_words.shown(words)
+
+
+@register.filter
+def problems(shown: LineView) -> list[str]:
+    """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
+    line = shown.line
+    prices = {"price": money(line.price), "price_2": money(shown.price)}
+    sentences = {
+        "price_up": _("The price went up from %(price)s to %(price_2)s.") % prices,
+        "price_down": _("The price went down from %(price)s to %(price_2)s.") % prices,
+        "fewer_left": ngettext(
+            "Only %(left)d is left. You wanted %(wanted)d.",
+            "Only %(left)d are left. You wanted %(wanted)d.",
+            shown.left or 0,
+        )
+        % {"left": shown.left or 0, "wanted": line.quantity},
+        "sold_out": _("This deal is sold out."),
+        "expired": _("This deal has expired."),
+        "elsewhere": _("This deal is sold at a shop now. Its page leads there."),
+        "gone": _("This deal is not offered any more."),
+    }
+    told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]
+    return [sentences[problem] for problem in told]

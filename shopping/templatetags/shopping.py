@@ -7,17 +7,15 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import gettext as _, ngettext
 
 from dealsite.data.catalogue import hot
 from dealsite.data.catalogue.cards import OVER, DealCard
-from dealsite.data.commerce.carts import LineView
 from dealsite.data.jobs.site_switch import Known
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid
 from dealsite.templatetags import kept
 from dealsite.templatetags.dealsite import has_all_files
-from dealsite.templatetags.design import money, time_left
+from dealsite.templatetags.design import time_left
 from shopping.cart import RemovedLine, WrongQuantity
 
 HOT_NOW = 10  # two lines of a desk
@@ -88,29 +86,6 @@ def initials(name: str) -> str:
     words = [word for word in name.split() if word[0].isalnum()]
     letters = words[0][0] + words[1][0] if len(words) > 1 else name[:2]
     return letters[0].upper() + letters[1:]
-
-
-@register.filter
-def problems(shown: LineView) -> list[str]:
-    """What changed about a line since the shopper last looked, and what taking it would mean: a sentence each."""
-    line = shown.line
-    prices = {"price": money(line.price), "price_2": money(shown.price)}
-    sentences = {
-        "price_up": _("The price went up from %(price)s to %(price_2)s.") % prices,
-        "price_down": _("The price went down from %(price)s to %(price_2)s.") % prices,
-        "fewer_left": ngettext(
-            "Only %(left)d is left. You wanted %(wanted)d.",
-            "Only %(left)d are left. You wanted %(wanted)d.",
-            shown.left or 0,
-        )
-        % {"left": shown.left or 0, "wanted": line.quantity},
-        "sold_out": _("This deal is sold out."),
-        "expired": _("This deal has expired."),
-        "elsewhere": _("This deal is sold at a shop now. Its page leads there."),
-        "gone": _("This deal is not offered any more."),
-    }
-    told = [problem for problem in shown.problems if not (shown.unavailable and problem.startswith("price"))]
-    return [sentences[problem] for problem in told]
 
 
 @register.filter

@@ -158,6 +158,7 @@ def office_posts():
         reverse("cms_tag_order", args=["ada", order.id]): {"tag": "x"},
         reverse("cms_untag_order", args=["ada", order.id]): {"tag": "x"},
         reverse("cms_note_customer", args=["ada"]): {"note": "x", "before": ""},
+        reverse("cms_new_order", args=["ada"]): order.address.as_item() | {"name": "Eve", "do": "place"},
         reverse("cms_order_address", args=["ada", order.id]): order.address.as_item() | {"name": "Eve"},
         reverse("cms_export_list"): {"address": "/cms/orders/", "token": new_ulid(NOW)},
     }

@@ -280,6 +280,7 @@ FORMS: dict[str, Form] = {
     "cms_save_question": Form(of(title="All", sql="SELECT 1", question_id=TOKEN)),
     "cms_saved_question": Form(of(title="All", sql="SELECT 1", version="1")),
     "cms_delete_question": Form(of(version="1")),
+    "cms_new_order": Form(filled_in(f"/cms/customers/{SHOPPER}/order/", do="place")),
     "cms_order_address": Form(of(**ADDRESS), at=f"/cms/orders/{SHOPPER}/{{order}}/address/"),
     "cms_ship_orders": Form(
         lambda _browser, prepared: {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from cms import new_order
 from shopping import checkout
 from tests.faults.forms import FORMS, LEFT_OUT, OWN, route_of
 from tests.faults.judge import wrong_answer
@@ -50,7 +51,8 @@ _filled: dict[str, Filled] = {}
 @pytest.fixture(autouse=True)
 def _not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether an order that is placed is charged at once as well, is no part of its form."""
-    monkeypatch.setattr(checkout, "_charge", lambda _order: None)
+    for page in (checkout, new_order):
+        monkeypatch.setattr(page, "charge_at_once", lambda _order: None)
 
 
 def filled(site: Site, name: str) -> Filled:

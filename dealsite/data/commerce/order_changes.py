@@ -1,8 +1,8 @@
 """Placing an order, all of what was shown or nothing, in one transaction; then ship it, deliver it, or cancel it.
 
 The transaction holds 3 actions for each line (out of the cart, into the order, the offer checked or its
-stock taken), up to 12 instalments, and 7 others: 94 at 25 lines. Where the last pieces of several deals
-are bought at once and their cards find no room, a job of the same transaction marks them.
+stock taken), up to 12 instalments, and 7 others, or 8 for somebody else: 95 at 25 lines. Where the last pieces
+of several deals are bought at once and their cards find no room, a job of the same transaction marks them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,8 @@ from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.deals import Deal, mark_sold_out_within, with_offers
 from dealsite.data.commerce import carts, orders, payments
 from dealsite.data.commerce.addresses import Address, clean_address
-from dealsite.data.commerce.carts import CartChanged, Head, Line, read_active, user_cart
+from dealsite.data.commerce.cart_changes import CartWrites
+from dealsite.data.commerce.carts import CartChanged, Head, Line, read_active, read_head, user_cart
 from dealsite.data.commerce.order_lines import after, history, next_time
 from dealsite.data.commerce.order_record import (
     Event,
@@ -97,7 +98,8 @@ class Purchase:
     """What a checkout form says: who buys, which version of the cart they were shown and what it came to.
 
     `order_id` is minted with the form, so a form sent twice makes one order. `method` is the token of the
-    card at the gateway, `plan` the number of instalments.
+    card at the gateway, `plan` the number of instalments. Whoever it is placed `by` for somebody else takes it out of
+    their own cart, whose version it is then; all else is the shopper's.
     """
 
     order_id: str
@@ -109,6 +111,11 @@ class Purchase:
     address: Address
     plan: int = 1
     method: str = ""
+    by: str = ""
+
+    @property
+    def placed_by(self) -> str:
+        return self.by or self.username
 
 
 @access_pattern("place an order, with its payments, message and mail", "1 query + 1 transaction")
@@ -118,19 +125,19 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     CartChanged if the cart is not as it was shown, or its deals are not: nothing is bought then, and the
     cart page says what changed. Invalid for an address or plan that cannot be, or a card that is no longer theirs.
     Last pieces, and offers that changed, cost 1 batch get and 1 transaction more; an order that is there 1 get;
-    instalments 1 get and 1 query. Two orders cannot both use what is left of somebody's credit: each changes the cart.
+    instalments 1 get and 1 query. Two orders cannot both use what is left of somebody's credit: each changes the
+    shopper's cart, for which one that is placed for somebody else costs 1 get.
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
         raise Invalid(DAMAGED_FORM)
     purchase = replace(purchase, address=clean_address(purchase.address))
-    head, lines = read_active(user_cart(purchase.username), now=now)
+    head, lines = read_active(user_cart(purchase.placed_by), now=now)
     total = sum((line.total for line in lines), ZERO)
     if not lines or head.version != purchase.version or total != purchase.total:
         return _placed_before(purchase)
     if purchase.plan not in plans_for(total):
         raise Invalid(plan=SMALL)
-    if purchase.plan > 1 and (why_not := no_credit(users.get(purchase.username), total, now=now)):
-        raise Invalid(plan=why_not)
+    credit = _credit_writes(purchase, total, now)
     buyer, plan, method = purchase.username, purchase.plan, purchase.method
     payments = new_payments(purchase.order_id, buyer, total, plan, method=method, first=now)
     order = _new_order(purchase, lines, payments, now)
@@ -138,22 +145,40 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     offers = [_offer_unread(line, now) for line in lines]
 
     def attempt() -> Order:
-        nonlocal lines, fixed, offers
+        nonlocal lines, fixed, credit, offers
         try:
-            table.transact([*fixed, *offers])
+            table.transact([*fixed, *credit, *offers])
         except (AlreadyPlaced, CartChanged):
             return _placed_before(purchase)
-        except VersionConflict:  # an offer, or the card of a deal that sells out, is not as it was read
+        except VersionConflict:  # an offer, the card of a deal that sells out, or whose credit it is changed
             deals = _deals_as_shown(lines, now)
             lines = [replace(line, counted=deals[line.deal].stock is not None) for line in lines]
             fixed = _order_writes(order, payments, head, lines, now)
-            offers = _offers_read(lines, deals, len(merge(fixed)), now)
+            if credit:
+                credit = _credit_writes(purchase, total, now)
+            offers = _offers_read(lines, deals, len(merge([*fixed, *credit])), now)
             raise
         for line in lines:
             activity.note(line.deal, now.astimezone(UTC).date(), orders=1)
         return order
 
     return table.retrying(attempt)
+
+
+def _credit_writes(purchase: Purchase, total: Decimal, now: datetime) -> list[Write]:
+    """Refuse instalments to whom has no credit for them; return what holds that until the order is there.
+
+    Other orders of theirs, and the end of their account, change or check the version of their cart: where theirs is
+    not the one that is ordered, it gets a new one, too.
+    """
+    writes: list[Write] = []
+    if purchase.placed_by != purchase.username:
+        cart = user_cart(purchase.username)
+        (head,) = CartWrites(cart, read_head(cart, now=now), now=now).writes()
+        writes.append(replace(head, otherwise=VersionConflict()))
+    if purchase.plan > 1 and (why_not := no_credit(users.get(purchase.username), total, now=now)):
+        raise Invalid(plan=why_not)
+    return writes
 
 
 def _placed_before(purchase: Purchase) -> Order:
@@ -184,7 +209,7 @@ def _new_order(
         address=purchase.address,
         email=purchase.email,
         payments=tuple(payment.ref for payment in payments),
-        timeline=(Event(PLACED, now, purchase.username),),
+        timeline=(Event(PLACED, now, purchase.placed_by),),
     )
 
 
@@ -192,7 +217,8 @@ def _order_writes(
     order: Order, payments: Sequence[Payment], head: Head, lines: Sequence[Line], now: datetime
 ) -> list[Write]:
     """Return all writes but those of the offers; the order's comes first, since that it is there explains all else."""
-    method = payments[0].method if payments else ""
+    method, cart = payments[0].method if payments else "", user_cart(order.placed_by)
+    on_behalf = "" if order.placed_by == order.username else f"On behalf of {order.username}"
     kept = {deal: entry.as_item() for deal, entry in head.lines.items() if entry.status != ACTIVE}
     writes: list[Write] = [
         Put(
@@ -202,7 +228,7 @@ def _order_writes(
             otherwise=AlreadyPlaced(gettext_lazy("This order is placed already.")),
         ),
         Update(
-            key=keys.cart_head(order.username),
+            key=cart.head,
             set={"lines": kept, "active": 0},
             add={"version": 1},
             when=at_version(head.version),
@@ -217,9 +243,9 @@ def _order_writes(
             else Conflict(gettext_lazy("This account was deleted.")),
         ),
     ]
-    writes += moved_lines(order, lines, PURCHASED, now)
+    writes += moved_lines(order, lines, PURCHASED, now, cart=cart)
     writes += insert_writes(payments, now=now, job_id=new_ulid(now))
-    return writes + notice_writes(order, order.timeline[0])
+    return writes + notice_writes(order, order.timeline[0], on_behalf)
 
 
 def _as_shown(line: Line, now: datetime) -> tuple[Condition, ...]:

@@ -12,7 +12,7 @@ from dealsite.data.commerce.order_record import Order, clean_note, order_write
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import MOST_TAGS, NOTE_TOKENS, TAG_CHARACTERS
 from dealsite.data.entities.people import CUSTOMER_NOTE
-from dealsite.data.names import as_typed, clean_text
+from dealsite.data.names import as_typed, clean_text, is_username
 from dealsite.data.people.profiles import no_user
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import folded
@@ -80,6 +80,8 @@ def note_customer(username: str, note: str, *, before: str) -> None:
     Conflict where another one stands there by now, 1 get more; harmless if it is the same.
     """
     note, before = (clean_text("\n".join(text.splitlines())).strip() for text in (note, before))
+    if not is_username(username):
+        raise no_user()
     if len(note) > CUSTOMER_NOTE:
         raise Invalid(note=_("Shorten this to %(most)s characters.") % {"most": CUSTOMER_NOTE})
     write = Update(
@@ -109,14 +111,13 @@ def _change(
     now: datetime,
 ) -> Order:
     """Change an order that nothing else changes meanwhile, with an audit entry; neither where it stays as it is."""
-    entry = audit.entry_write(by=by, kind="order", subject=order_id, what=what, note=note, now=now)
 
     def attempt() -> Order:
         order = orders.get(username, order_id)
-        changed = change(order)
-        if changed == order:
+        if (changed := change(order)) == order:
             return order
         changed = replace(changed, version=order.version + 1)
+        entry = audit.entry_write(by=by, kind="order", subject=order.id, what=what, note=note, now=now)
         table.transact([order_write(order, changed), entry])
         return changed
 

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.commerce.addresses import Address, tracking_link
-from dealsite.data.commerce.carts import CartChanged, Line, line_item, user_cart
+from dealsite.data.commerce.carts import CartChanged, CartOwner, Line, line_item, user_cart
 from dealsite.data.commerce.payment_lists import of_account
 from dealsite.data.commerce.payment_record import Payment, sums
 from dealsite.data.commerce.payments import change_method
@@ -235,6 +235,11 @@ class Order:
         return self.card.total
 
     @property
+    def placed_by(self) -> str:
+        """Who placed it: the shopper, or somebody for them."""
+        return self.timeline[0].by if self.timeline else self.username
+
+    @property
     def tracking(self) -> str:
         """The tracking number of its last parcel."""
         return next((event.tracking for event in reversed(self.timeline) if event.status == SHIPPED), "")
@@ -300,14 +305,17 @@ def return_request_item(request: ReturnRequest) -> Item:
     return RETURN_REQUEST.item(own | {"card": _store_request(request)})
 
 
-def moved_lines(order: Order, lines: Iterable[Line], status: str, at: datetime) -> list[Write]:
-    """Return the writes that make lines PURCHASED, out of the cart, or RETURNED; CartChanged if one is gone."""
+def moved_lines(
+    order: Order, lines: Iterable[Line], status: str, at: datetime, *, cart: CartOwner | None = None
+) -> list[Write]:
+    """Return the writes that make lines PURCHASED, out of a `cart`, or RETURNED; CartChanged if one is gone."""
     owner = user_cart(order.username)
     writes: list[Write] = []
     for line in lines:
-        key = owner.line(line.status, line.at, line.id)
-        item = line_item(replace(line, status=status, at=at, order=order.id), owner, None)
+        key = (cart or owner).line(line.status, line.at, line.id)
+        moved = replace(line, status=status, at=at, order=order.id, username=order.username)
         writes.append(Delete(key=key, when=(exists(),), otherwise=CartChanged()))
+        item = line_item(moved, owner, None)
         writes.append(Put(key=owner.line(status, at, line.id), item=item, when=(absent(),)))
     return writes
 

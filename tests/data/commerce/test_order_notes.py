@@ -97,7 +97,7 @@ def test_an_order_keeps_the_tokens_of_its_last_notes_alone(order):
 
 
 def test_of_an_order_that_there_is_not_nothing_is_noted(order, wait_for_indexes):
-    for username, order_id in (("bob", order.id), ("ann", TOKEN), ("ann", "x")):
+    for username, order_id in (("bob", order.id), ("ann", TOKEN), ("ann", "a#\x00")):
         for change in (
             partial(order_notes.note_order, text="x", token=TOKEN),
             partial(order_notes.tag_order, tag="x"),
@@ -233,6 +233,8 @@ def test_of_two_notes_at_once_one_stands_and_the_other_is_told():
 def test_a_note_of_nobody_or_too_long_is_refused():
     with pytest.raises(NotFound):
         order_notes.note_customer("nobody", "x", before="")
+    with pytest.raises(NotFound):
+        order_notes.note_customer("a#b", "x", before="")
     with pytest.raises(Invalid):
         order_notes.note_customer("ann", "x" * (CUSTOMER_NOTE + 1), before="")
 

@@ -16,6 +16,7 @@ from django.core import mail, signing
 from django.test import Client
 from django.utils import timezone
 
+from dealsite.accounts import ordering
 from dealsite.accounts.passwords import hashed
 from dealsite.data import table
 from dealsite.data.catalogue import deal_changes, deals
@@ -27,7 +28,6 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import testing
 from dealsite.worker import loop
-from shopping import checkout
 from shopping.checkout import SALT
 from tests.accounts.conftest import PASSWORD
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
@@ -252,16 +252,16 @@ def test_the_pages_keep_to_their_budgets(ada: Client):
 def slow_gateway(monkeypatch) -> Iterator[Callable[[], None]]:
     """A gateway that answers after the shopper has gone on, and a function that has it answer."""
     released = threading.Event()
-    monkeypatch.setattr(checkout, "CHARGE_SECONDS", 0.05)
+    monkeypatch.setattr(ordering, "CHARGE_SECONDS", 0.05)
     monkeypatch.setattr(testing, "pause", lambda _seconds: released.wait(30))
     save_card("ada", replace(CARD, token="test:answer_late"), job_id=new_ulid(NOW), now=NOW)
 
     def answer() -> None:
         released.set()
-        for _ in range(checkout.CHARGES):
-            assert checkout._free.acquire(timeout=30)
-        for _ in range(checkout.CHARGES):
-            checkout._free.release()
+        for _ in range(ordering.CHARGES):
+            assert ordering._free.acquire(timeout=30)
+        for _ in range(ordering.CHARGES):
+            ordering._free.release()
 
     yield answer
     answer()
@@ -283,10 +283,10 @@ def test_a_gateway_that_takes_its_time_is_not_waited_for(ada: Client, slow_gatew
 
 def test_a_slow_gateway_holds_up_no_more_than_a_few(ada: Client, slow_gateway):
     made = []
-    for _ in range(checkout.CHARGES + 1):
+    for _ in range(ordering.CHARGES + 1):
         fill_cart("ada")
         made.append(place(ada))
-    assert [payment_of(one).status for one in made] == [*["PENDING"] * checkout.CHARGES, "SCHEDULED"]
+    assert [payment_of(one).status for one in made] == [*["PENDING"] * ordering.CHARGES, "SCHEDULED"]
     slow_gateway()
     assert {payment_of(one).status for one in made[:-1]} == {"PROCESSED"}
 
@@ -306,7 +306,7 @@ def test_an_order_is_placed_where_no_gateway_is_set_up(ada: Client, settings):
     fill_cart("ada")
     form = checkout_form(ada)
     settings.DEALSITE_GATEWAY = ""
-    for _ in range(checkout.CHARGES + 1):  # none holds a place for ever
+    for _ in range(ordering.CHARGES + 1):  # none holds a place for ever
         assert ada.post("/checkout/", form).status_code == 302
     assert [card.payment_state for card in placed()] == ["unpaid"]
     settings.DEALSITE_GATEWAY = "test"

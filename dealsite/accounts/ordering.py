@@ -1,0 +1,108 @@
+"""How an order is made, by its shopper at checkout or for them by the back office: its form, plans, first charge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import groupby
+from threading import BoundedSemaphore
+
+import structlog
+from django import forms
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+
+from dealsite.accounts.forms import AddressForm
+from dealsite.data.commerce import charging, payments
+from dealsite.data.commerce.order_record import Order
+from dealsite.data.entities.commerce import PLANS
+from dealsite.gateways import choice
+from dealsite.templatetags.design import money
+from dealsite.text.stored_words import Text
+
+CHARGE_SECONDS = 5.0  # that is waited for the gateway; what it answers later is recorded, too
+CHARGES = 4  # at once in this process: where a gateway is slow, runners charge the others
+_charges = ThreadPoolExecutor(CHARGES, "checkout")
+_free = BoundedSemaphore(CHARGES)
+logger = structlog.get_logger(__name__)
+OTHER_SUM = gettext_lazy("Your order said %(shown)s, now it comes to %(now)s.")
+
+
+class OrderForm(AddressForm):
+    """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
+
+    plan = forms.TypedChoiceField(
+        label=gettext_lazy("How you pay"),
+        coerce=int,
+        choices=[(plan, str(plan)) for plan in PLANS],
+        widget=forms.RadioSelect,
+    )
+    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
+
+    def expect_total(self, total: Decimal) -> None:
+        """Have a form that said another sum say both."""
+        if (said := self.cleaned_data.get("total", total)) != total:
+            self.add_error(None, OTHER_SUM % {"shown": money(said), "now": money(total)})
+
+    def add_errors(self, fields: Mapping[str, Text]) -> None:
+        """Say at its fields, or above it, why an order cannot be."""
+        for name, reason in fields.items():
+            self.add_error(name if name in self.fields else None, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """A way to pay: in how many instalments, when what is due."""
+
+    number: int
+    instalments: list[tuple[datetime, Decimal]]
+
+    @classmethod
+    def of(cls, total: Decimal, number: int, first: datetime) -> PlanChoice:
+        return cls(number, payments.instalments(total, number, first=first))
+
+    @property
+    def first(self) -> Decimal:
+        return self.instalments[0][1]
+
+    @property
+    def words(self) -> str:
+        """What is due today and what after it: €35.80 today, then 2 × €35.79."""
+        later = [
+            _("then %(amounts)s") % {"amounts": amounts}
+            for amounts in counted(amount for _at, amount in self.instalments[1:])
+        ]
+        return ", ".join([_("%(amount)s today") % {"amount": money(self.first)}, *later])
+
+
+def counted(amounts: Iterable[Decimal]) -> list[str]:
+    """Return amounts in words, like ones as one: 2 × €35.79."""
+    return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
+
+
+def chosen_plan(text: str, plans: Sequence[int]) -> int:
+    """Return the plan that was chosen, at once if it cannot be."""
+    return next((plan for plan in plans if str(plan) == text), 1)
+
+
+def charge_at_once(order: Order) -> None:
+    """Charge what is due of an order that was just placed, and wait a moment for what comes of it."""
+    if order.payments and _free.acquire(blocking=False):
+        wait([_charges.submit(copy_context().run, _charge, order)], CHARGE_SECONDS)
+
+
+def _charge(order: Order) -> None:
+    """Charge it as a runner would, which goes on where this fails: the order is placed, whatever goes wrong."""
+    currency = settings.DEALSITE_CURRENCY
+    try:
+        charging.charge_first(order, choice.current(), currency=currency, clock=timezone.now)
+    except Exception as error:  # noqa: BLE001 - of a gateway that is not set up, of a table that is away
+        logger.warning("charge_at_checkout_failed", order=order.id, error=repr(error))
+    finally:
+        _free.release()
