@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.deal_list import query
+from cms.lists.deal_list import places, query
 from cms.lists.list_address import Tab
 from cms.order_list import order_rows
 from cms.payments import with_addresses
@@ -30,10 +30,10 @@ from dealsite.data.names import is_username
 from dealsite.data.people import messages as inboxes, sessions, users
 from dealsite.data.table.errors import BadCursor, Conflict, Invalid, NotFound
 from dealsite.data.table.parallel import together
-from dealsite.search.finding import PAGE_SIZE, known_of
+from dealsite.search.finding import known_of
 from dealsite.search.lists import NOT_READY, page_number, words_in
 from dealsite.search.office import CUSTOMER
-from dealsite.search.office_finding import CustomerSums, find_others, sums_of
+from dealsite.search.office_finding import CustomerSums, find_by_text, sums_of
 from dealsite.text.stored_words import Text
 
 
@@ -44,47 +44,43 @@ def customer_list(request: EditorRequest) -> HttpResponse:
     words, number = words_in(request.GET.get("q", "")), page_number(request.GET.get("page", "1"))
     if not number:
         raise BadCursor()
-    found = find_others(words, CUSTOMER, page=number)
+    found = find_by_text(words, CUSTOMER, page=number)
     sums = sums_of([one.username for one in found.rows])
-    first = (number - 1) * PAGE_SIZE + 1
     context = {
         "words": words,
         "rows": [(one, sums.get(one.username, CustomerSums())) for one in found.rows],
         "total": found.total,
-        "first": first,
-        "last": first + len(found.rows) - 1,
         "empty": _("No customer fits.") if found.ready else NOT_READY,
-        "after": query({"q": words, "page": str(number + 1)}) if number < found.pages else "",
-        "before": query({"q": words, "page": str(number - 1)}) if number > 1 else "",
+        **places({"q": words}, number, found.pages, len(found.rows)),
     }
     template = "cms/customers/_customer_rows.html" if request.htmx else "cms/customers/customers.html"
     return render(request, template, context)
 
 
-Places = dict[str, str | None]  # after or before which row a page begins
+Beginning = dict[str, str | None]  # after or before which row a page begins
 
 
-def _orders(username: str, places: Places) -> dict[str, Any]:
-    page = orders.of_user(username, after=places["after"], before=places["before"])
+def _orders(username: str, begins: Beginning) -> dict[str, Any]:
+    page = orders.of_user(username, after=begins["after"], before=begins["before"])
     return {"rows": order_rows(page.rows), "after": page.after, "before": page.before}
 
 
-def _payments(username: str, places: Places) -> dict[str, Any]:
-    page = payment_lists.of_account(username, after=places["after"])
+def _payments(username: str, begins: Beginning) -> dict[str, Any]:
+    page = payment_lists.of_account(username, after=begins["after"])
     return {"rows": with_addresses(page.rows), "after": page.after}
 
 
-def _messages(username: str, places: Places) -> dict[str, Any]:
-    page = inboxes.inbox(username, after=places["after"], before=places["before"])
+def _messages(username: str, begins: Beginning) -> dict[str, Any]:
+    page = inboxes.inbox(username, after=begins["after"], before=begins["before"])
     return {"rows": page.rows, "after": page.after, "before": page.before}
 
 
-def _cart(username: str, _places: Places) -> dict[str, Any]:
+def _cart(username: str, _begins: Beginning) -> dict[str, Any]:
     cart = carts.read(user_cart(username), now=timezone.now())
     return {"rows": [*cart.active, *cart.saved]}
 
 
-def _likes(username: str, _places: Places) -> dict[str, Any]:
+def _likes(username: str, _begins: Beginning) -> dict[str, Any]:
     liked, watched = together(partial(relations.likes_of, username), partial(relations.watched_by, username))
     titles = _titles([*liked, *watched])
     rows = [(titles[one.target, one.slug], one, _("Likes")) for one in liked]
@@ -102,8 +98,9 @@ def _titles(entries: list[RelationEntry]) -> dict[tuple[str, str], str]:
     return {(one.target, one.slug): names[one.target].get(one.slug, one.slug) for one in entries}
 
 
-def _sessions(username: str, _places: Places) -> dict[str, Any]:
-    found = sessions.of_user(username, now=timezone.now())
+def _sessions(username: str, _begins: Beginning) -> dict[str, Any]:
+    account = users.find(username)
+    found = sessions.of_user(username, roles=account.roles if account else (), now=timezone.now())
     return {"rows": [(device_name(one.user_agent), one) for one in found]}
 
 
@@ -112,7 +109,7 @@ class Part:
     """What a customer has of one sort: its words, and what reads a page of it."""
 
     words: Text
-    read: Callable[[str, Places], dict[str, Any]]
+    read: Callable[[str, Beginning], dict[str, Any]]
 
 
 PARTS = {
@@ -126,7 +123,7 @@ PARTS = {
 
 
 @back_office.page(
-    "2 gets + 1 query or 2 gets + 2 queries or 1 get + 2 queries", at=tuple(f"?part={name}" for name in PARTS)
+    "2 gets + 1 query or 2 gets + 2 queries or 3 gets + 1 query", at=tuple(f"?part={name}" for name in PARTS)
 )
 def customer(request: EditorRequest, username: str) -> HttpResponse:
     """One customer, what their orders come to, and a page of what they have; who is gone has orders still."""
@@ -149,11 +146,11 @@ def _page(request: EditorRequest, username: str, *, refused: str = "") -> HttpRe
     part, now = request.GET.get("part", ""), timezone.now()
     if part not in PARTS or not is_username(username):
         raise NotFound(_("There is no such customer."))
-    places = {way: request.GET.get(way) or None for way in ("after", "before")}
+    begins = {way: request.GET.get(way) or None for way in ("after", "before")}
     account, buyer, shown = together(
         partial(users.find, username),
         partial(order_record.buyer, username),
-        partial(PARTS[part].read, username, places),
+        partial(PARTS[part].read, username, begins),
     )
     sums = sums_of([username]).get(username, CustomerSums())
     if account is None and not sums.orders and not shown.get("rows"):
@@ -177,6 +174,6 @@ def _page(request: EditorRequest, username: str, *, refused: str = "") -> HttpRe
         "trail": [(reverse("cms_customers"), _("Customers")), ("", name)],
         **shown,
     }
-    for way in places:
+    for way in begins:
         context[way] = shown.get(way) and query({"part": part, way: shown[way]})
     return render(request, "cms/customers/customer.html", context, status=422 if refused else 200)

@@ -4,9 +4,11 @@ One form holds all of it, whose buttons change the cart, find deals or place the
 that was typed is lost. htmx gets the lines and the sum alone.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from django.contrib import messages
@@ -21,7 +23,14 @@ from cms.lists.deal_list import id_in
 from cms.shared.requests import OPEN_FOR_LONG, EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office
-from dealsite.accounts.ordering import OrderForm, PlanChoice, charge_at_once, chosen_plan
+from dealsite.accounts.ordering import (
+    OrderForm,
+    PlanChoice,
+    WrongQuantity,
+    charge_at_once,
+    chosen_plan,
+    have_quantities,
+)
 from dealsite.data.catalogue import deals
 from dealsite.data.commerce import cart_changes, carts, order_record, payments
 from dealsite.data.commerce.addresses import ADDRESS_FIELDS
@@ -29,26 +38,23 @@ from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Cart, CartOwner
 from dealsite.data.commerce.order_changes import Purchase, place
 from dealsite.data.commerce.order_record import Buyer
-from dealsite.data.entities.commerce import MAX_ACTIVE, MAX_QUANTITY
+from dealsite.data.entities.commerce import MAX_QUANTITY
 from dealsite.data.entities.deals import HERE
 from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.people import users
 from dealsite.data.people.users import User
-from dealsite.data.table.errors import Conflict, Invalid, NotFound, TooManyRequests
+from dealsite.data.table.errors import Conflict, Invalid, TooManyRequests
 from dealsite.data.table.ids import is_new, is_ulid, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import SearchHit, SearchPage, find
 from dealsite.search.lists import NOT_READY, words_in
 from dealsite.search.question import Question
-from dealsite.text.spreadsheets import number_in
 
 MOST_FOUND = 8
 STEPS = {"more": 1, "fewer": -1}
 OWN = gettext_lazy("What you order for yourself, you order here.")
 SUSPENDED = gettext_lazy("The account of %(username)s is suspended: no order can be made for it.")
 OTHER_CARD = gettext_lazy("Their card was changed or removed meanwhile. Look at the payment once more.")
-
-Wrong = dict[str, tuple[str, str]]  # deal -> what was typed for its number of pieces, and why that cannot be
 
 
 @back_office.form(
@@ -81,7 +87,8 @@ def _answer(request: EditorRequest, customer: User, buyer: Buyer, now: datetime)
         raise Invalid(_("This form was made for another account. Load the page again."))
     if not is_ulid(sent.get("order", "")):
         raise Invalid(DAMAGED_FORM)
-    wrong = _have_quantities(sent, owner, now)
+    do, _colon, pressed = sent.get("do", "").partition(":")
+    wrong = have_quantities(owner, sent, pressed=pressed, step=STEPS.get(do, 0), now=now)
     if sent.get("do") == "place" and not wrong:
         return _place(request, customer, buyer, now)
     refused = ""
@@ -92,26 +99,6 @@ def _answer(request: EditorRequest, customer: User, buyer: Buyer, now: datetime)
     form = OrderForm(initial={name: sent.get(name, "") for name in ADDRESS_FIELDS})
     status = 409 if refused or wrong else 200
     return _page(request, customer, buyer, form, now, status=status, refused=refused, wrong=wrong)
-
-
-def _have_quantities(sent: QueryDict, owner: CartOwner, now: datetime) -> Wrong:
-    """Have as many pieces of each deal as its field says, one more or fewer where that was pressed.
-
-    Returns what cannot be. 1 batch get + 1 transaction for each that was changed.
-    """
-    do, _colon, pressed = sent.get("do", "").partition(":")
-    wrong: Wrong = {}
-    fields = [sent.getlist(name)[:MAX_ACTIVE] for name in ("deal", "quantity", "shown")]
-    for deal_id, typed, shown in zip(*fields, strict=False):
-        step = STEPS.get(do, 0) if deal_id == pressed else 0
-        if typed == shown and not step:
-            continue
-        number = number_in(typed.strip(), most=8) or 0
-        try:
-            cart_changes.change_quantity(owner, deal_id, max(number + step, 1) if number else 0, now=now)
-        except (Conflict, NotFound, Invalid) as error:
-            wrong[deal_id] = typed, str(error)
-    return wrong
 
 
 def _change(sent: QueryDict, owner: CartOwner, now: datetime) -> None:
@@ -183,7 +170,7 @@ def _page(
     *,
     status: int = 200,
     refused: str = "",
-    wrong: Wrong | None = None,
+    wrong: Mapping[str, WrongQuantity] = MappingProxyType({}),
 ) -> HttpResponse:
     """Show the page, or for htmx its lines and sum, as the cart is now. 2 queries + 1 batch get."""
     sent, owner = request.POST, carts.user_cart(request.user.username)
@@ -200,9 +187,7 @@ def _page(
         "customer": customer,
         "form": form,
         "look": look,
-        "rows": [
-            (shown, *(wrong or {}).get(shown.line.deal, (shown.line.quantity, ""))) for shown in look.active
-        ],
+        "rows": [(shown, *wrong.get(shown.line.deal, (shown.line.quantity, ""))) for shown in look.active],
         "most": MAX_QUANTITY,
         "refused": refused,
         "order_id": new_ulid(now),

@@ -1,11 +1,10 @@
 """Lists of orders: all of them, those that wait, those of one shopper; found by words, numbers and amounts."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from django import forms
@@ -17,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
-from cms.lists.deal_list import id_in, query
+from cms.lists.deal_list import id_in, places, query
 from cms.lists.list_address import Tab
 from cms.orders import address_of_today
 from cms.payments import payment_address
@@ -33,8 +32,15 @@ from dealsite.data.table.errors import BadCursor, Invalid, NotFound
 from dealsite.data.table.ids import first_ulid_of, iso
 from dealsite.search import office_finding
 from dealsite.search.lists import NOT_READY, page_number, words_in
-from dealsite.search.office import CUSTOMER, PAYMENT, OfficeDocument
-from dealsite.search.office_finding import OrdersFound, OrdersQuestion, find_orders, find_others, known_orders
+from dealsite.search.office import CUSTOMER, ORDER, PAYMENT, OfficeDocument
+from dealsite.search.office_finding import (
+    OrdersFound,
+    OrdersQuestion,
+    find_by_text,
+    find_orders,
+    in_use,
+    known_orders,
+)
 from dealsite.templatetags.design import state_words
 from dealsite.text.stored_words import Text
 from dealsite.worker.exports import every, exported, in_batches
@@ -210,10 +216,13 @@ def order_list(request: EditorRequest) -> HttpResponse:
     own, chosen = reverse("cms_orders"), asked.chosen
     context = _waiting(request, asked, now) if asked.waits else _found(request, asked)
     found: OrdersFound = context["found"]
+    cards = (row.card for row in context["rows"])
+    to_pack = [card for card in cards if card.to_ship and card.may_ship]
     context |= {
         "listed": asked.listed,
         "status": WAITING.get(asked.listed, ""),
-        "to_pack": _to_pack(context["rows"]),
+        "to_pack": to_pack,
+        "slips": slips_address(to_pack),
         "sorted": "ascending" if asked.listed in WAITING else "descending",
         "words": asked.words,
         "chosen": chosen,
@@ -226,19 +235,12 @@ def order_list(request: EditorRequest) -> HttpResponse:
         "export_address": own + query(chosen),
     }
     if not request.htmx:
-        countries = [("", _("All countries")), *((name, name) for name in found.countries)]
-        asked.form.fields["country"].widget.choices = countries
-        asked.form.fields["tag"].widget.choices = [("", _("Any")), *((tag, tag) for tag in found.tags)]
+        for name, values in in_use().items():
+            asked.form.fields[name].widget.choices = [("", _("Any")), *((one, one) for one in values)]
         return render(request, "cms/orders/orders.html", context)
     response = render(request, "cms/orders/_orders_found.html", context)
     response["HX-Replace-Url"] = own + query(chosen)
     return response
-
-
-def _to_pack(rows: Sequence[OrderRow]) -> Tab | None:
-    """Return the packing slips of those orders of a page that may be shipped."""
-    cards = [row.card for row in rows if row.card.to_ship and row.card.may_ship]
-    return Tab("slips", _("Packing slips"), slips_address(cards), len(cards)) if cards else None
 
 
 def slips_address(cards: Iterable[OrderCard]) -> str:
@@ -270,7 +272,6 @@ def _found(request: EditorRequest, asked: OrdersList) -> dict[str, Any]:
         order.id: order.card for order in orders.get_many((one.username, one.id) for one in found.orders)
     }
     rows = [OrderRow(cards[one.id], one) for one in found.orders if one.id in cards]
-    first = (number - 1) * PAGE_SIZE + 1
     empty = NOTHING_IN.get(asked.listed, _("There are no orders in this list."))
     if asked.words or asked.filters:
         empty = _("No order fits.")
@@ -278,19 +279,16 @@ def _found(request: EditorRequest, asked: OrdersList) -> dict[str, Any]:
     return {
         "found": found,
         "rows": rows,
-        "customers": find_others(asked.words, CUSTOMER, size=BESIDE).rows if is_first else [],
+        "customers": find_by_text(asked.words, CUSTOMER, size=BESIDE).rows if is_first else [],
         "payments": payments_found(asked.words) if is_first else [],
-        "after": query(asked.chosen | {"page": str(number + 1)}) if number < found.pages else "",
-        "before": query(asked.chosen | {"page": str(number - 1)}) if number > 1 else "",
         "empty": empty if found.ready else NOT_READY,
-        "first": first,
-        "last": first + len(found.orders) - 1,
+        **places(asked.chosen, number, found.pages, len(found.orders)),
     }
 
 
 def payments_found(words: str) -> list[tuple[OfficeDocument, str]]:
     """Return the newest payments that have some words, each with its address. No requests."""
-    found = find_others(words, PAYMENT, size=BESIDE).rows
+    found = find_by_text(words, PAYMENT, size=BESIDE).rows
     return [(one, payment_address(one.id, one.username, one.at)) for one in found]
 
 
@@ -307,16 +305,16 @@ def _led_to(words: str) -> str:
         except NotFound:
             return reverse("cms_orders") + query({"product": id_})
         return reverse("cms_order", args=[card.username, card.id])
-    found = find_orders(OrdersQuestion(words), size=2).orders
+    found = find_by_text(words, ORDER, size=2).rows
     is_it = len(found) == 1 and found[0].is_named(words)
     return reverse("cms_order", args=[found[0].username, found[0].id]) if is_it else ""
 
 
-def order_lists(found: OrdersFound, chosen: Mapping[str, str] = MappingProxyType({})) -> list[Tab]:
+def order_lists(found: OrdersFound, chosen: dict[str, str]) -> list[Tab]:
     """Return the lists of orders, each with how many of those that were found are in it."""
     own, numbers = reverse("cms_orders"), found.numbers
     tabs = [
-        Tab(name, words, own + query({**chosen, "list": name}), numbers.get(name, 0) if found.ready else None)
+        Tab(name, words, own + query(chosen | {"list": name}), numbers.get(name, 0) if found.ready else None)
         for name, words in LISTS.items()
     ]
     return [*tabs, Tab("returns", gettext_lazy("Returns"), reverse("cms_returns"))]

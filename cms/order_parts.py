@@ -167,7 +167,7 @@ def returns(request: EditorRequest) -> HttpResponse:
     page = orders.returns_asked(after=after, before=before)
     context = {
         "listed": "returns",
-        "lists": order_lists(find_orders(OrdersQuestion(), size=1)),
+        "lists": order_lists(find_orders(OrdersQuestion(), size=1), {}),
         "page": page,
         "now": timezone.now(),
         "after": page.after and query({"after": page.after}),

@@ -24,8 +24,8 @@ from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.search.brands import brands_like
 from dealsite.search.lists import find_deals, words_in
-from dealsite.search.office import CUSTOMER, OfficeDocument
-from dealsite.search.office_finding import OrdersQuestion, find_orders, find_others
+from dealsite.search.office import CUSTOMER, ORDER, OfficeDocument
+from dealsite.search.office_finding import find_by_text
 from dealsite.templatetags.design import money
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
@@ -90,8 +90,8 @@ def _found(request: EditorRequest, words: str) -> list[Group]:
 
 def _office(words: str) -> list[Group]:
     """Return the orders, customers and payments that have these words. No requests."""
-    found = find_orders(OrdersQuestion(words), size=MOST_SHOWN).orders
-    customers = find_others(words, CUSTOMER, size=MOST_SHOWN).rows
+    found = find_by_text(words, ORDER, size=MOST_SHOWN).rows
+    customers = find_by_text(words, CUSTOMER, size=MOST_SHOWN).rows
     return [
         Group(_("Orders"), [_order(one) for one in found]),
         Group(
@@ -104,7 +104,7 @@ def _office(words: str) -> list[Group]:
         Group(
             _("Payments"),
             [
-                Choice(f"{money(one.amount)}", address, "credit-card", one.username)
+                Choice(money(one.amount), address, "credit-card", one.username)
                 for one, address in payments_found(words)
             ],
         ),

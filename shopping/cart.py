@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 from django import forms
@@ -30,6 +30,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.accounts import limits, requests
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.ordering import NUMBER, WrongQuantity, have_quantities
 from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest, UserRequest
 from dealsite.data.commerce import cart_changes, carts
 from dealsite.data.commerce.cart_changes import CartAddition, MergeResult
@@ -39,7 +40,6 @@ from dealsite.data.jobs import site_switch
 from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound
 from dealsite.data.table.ids import is_ulid, iso, new_ulid
-from dealsite.text.spreadsheets import number_in
 from dealsite.text.stored_words import Text
 from dealsite.web.page_cache import from_this_site
 from dealsite.web.pages import everyone
@@ -101,7 +101,6 @@ def _named(lines: Sequence[Line], most: int = 5) -> str:
     return _("%(titles)s and %(more)d more") % {"titles": titles, "more": more} if more > 0 else titles
 
 
-NUMBER = gettext_lazy("Enter a whole number from 1 to 999.")
 UNDO = "undo"
 
 
@@ -145,13 +144,6 @@ class UndoForm(AddForm):
     """What puts a removed line back, to where it was."""
 
     saved = forms.BooleanField(required=False)
-
-
-class WrongQuantity(NamedTuple):
-    """What was typed for a number of pieces, and why it cannot be."""
-
-    typed: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +334,7 @@ def _change(
             raise NotFound(NOT_THERE)
         if request.POST.get("username", request.user.username) not in ("", request.user.username):
             raise CartChanged(OF_ANOTHER)
-        wrong = _have_quantities(request, owner, now)
+        wrong = have_quantities(owner, request.POST, now=now)
         said, status = make(owner) if make else "" if wrong else str(QUANTITY_CHANGED), 200
     except (Conflict, NotFound, Invalid) as error:
         said, status = str(error), 409
@@ -360,23 +352,6 @@ def _change(
 
 def _next_page(request: SiteRequest) -> str:
     return "checkout" if request.POST.get("do") == "checkout" else "cart"
-
-
-def _have_quantities(request: SiteRequest, owner: CartOwner, now: datetime) -> dict[str, WrongQuantity]:
-    """Have as many pieces of each deal as its field says, where that is not what it showed; return what cannot be."""
-    sent, wrong = request.POST, {}
-    # A form that does not say what its fields showed means each of them: no id is a number.
-    ids, typed = sent.getlist("deal")[:MAX_ACTIVE], sent.getlist("quantity")
-    for deal_id, text, shown in zip(ids, typed, sent.getlist("shown") or ids, strict=False):
-        if text == shown:
-            continue
-        try:
-            if (number := number_in(text.strip(), most=8)) is None:
-                raise Invalid(NUMBER)
-            cart_changes.change_quantity(owner, deal_id, number, now=now)
-        except (Conflict, NotFound, Invalid) as error:
-            wrong[deal_id] = WrongQuantity(text, str(error))
-    return wrong
 
 
 def _move(request: SiteRequest, status: str, said: Text) -> HttpResponse:

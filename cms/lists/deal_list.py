@@ -235,15 +235,11 @@ def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, 
     empty: Text = nothing_fits if words else NOTHING_FOUND
     if id_in(words):
         found, empty = SearchPage(), _("Press Enter to open the deal with this id.")
-    first = (number - 1) * size + 1
     context: dict[str, Any] = {
         "words": words,
         "deals": [row.shown(now) for row in deal_rows(found.cards, state, now)],
-        "after": query(chosen | {"page": str(number + 1)}) if number < found.pages else "",
-        "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
         "empty": empty if found.ready else NOT_READY,
-        "first": first,
-        "last": first + len(found.cards) - 1,
+        **places(chosen, number, found.pages, len(found.cards), size),
     }
     return _list_page(request, matching, chosen, context, now)
 
@@ -340,6 +336,19 @@ def deal_rows(cards: list[DealCard], state: str, now: datetime) -> list[DealRow]
 def query(values: dict[str, str]) -> str:
     """Return a query string of what is set."""
     return "?" + urlencode({name: value for name, value in values.items() if value})
+
+
+def places(
+    chosen: dict[str, str], number: int, pages: int, shown: int, size: int = PAGE_SIZE
+) -> dict[str, Any]:
+    """Return which rows the page of a number shows of a list, from 1 on, and the addresses of those beside it."""
+    first = (number - 1) * size + 1
+    return {
+        "first": first,
+        "last": first + shown - 1,
+        "after": query(chosen | {"page": str(number + 1)}) if number < pages else "",
+        "before": query(chosen | {"page": str(number - 1)}) if number > 1 else "",
+    }
 
 
 def back_to_list(request: EditorRequest) -> str:

@@ -10,19 +10,24 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 from threading import BoundedSemaphore
+from typing import NamedTuple
 
 import structlog
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts.forms import AddressForm
-from dealsite.data.commerce import charging, payments
+from dealsite.data.commerce import cart_changes, charging, payments
+from dealsite.data.commerce.carts import CartOwner
 from dealsite.data.commerce.order_record import Order
-from dealsite.data.entities.commerce import PLANS
+from dealsite.data.entities.commerce import MAX_ACTIVE, PLANS
+from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.gateways import choice
 from dealsite.templatetags.design import money
+from dealsite.text.spreadsheets import number_in
 from dealsite.text.stored_words import Text
 
 CHARGE_SECONDS = 5.0  # that is waited for the gateway; what it answers later is recorded, too
@@ -30,7 +35,39 @@ CHARGES = 4  # at once in this process: where a gateway is slow, runners charge 
 _charges = ThreadPoolExecutor(CHARGES, "checkout")
 _free = BoundedSemaphore(CHARGES)
 logger = structlog.get_logger(__name__)
+NUMBER = gettext_lazy("Enter a whole number from 1 to 999.")
 OTHER_SUM = gettext_lazy("Your order said %(shown)s, now it comes to %(now)s.")
+
+
+class WrongQuantity(NamedTuple):
+    """What was typed for a number of pieces, and why it cannot be."""
+
+    typed: str
+    reason: str
+
+
+def have_quantities(
+    owner: CartOwner, sent: QueryDict, *, pressed: str = "", step: int = 0, now: datetime
+) -> dict[str, WrongQuantity]:
+    """Have as many pieces of each deal as its field says, of one that was pressed a step more; return what cannot be.
+
+    Fields that say what they showed are left alone: 1 batch get + 1 transaction for each other one.
+    """
+    wrong: dict[str, WrongQuantity] = {}
+    # A form that does not say what its fields showed means each of them: no id is a number.
+    ids, typed = sent.getlist("deal")[:MAX_ACTIVE], sent.getlist("quantity")
+    for deal_id, text, shown in zip(ids, typed, sent.getlist("shown") or ids, strict=False):
+        more = step if deal_id == pressed else 0
+        if text == shown and not more:
+            continue
+        try:
+            if (number := number_in(text.strip(), most=8)) is None:
+                raise Invalid(NUMBER)
+            number = max(number + more, 1) if more else number
+            cart_changes.change_quantity(owner, deal_id, number, now=now)
+        except (Conflict, NotFound, Invalid) as error:
+            wrong[deal_id] = WrongQuantity(text, str(error))
+    return wrong
 
 
 class OrderForm(AddressForm):

@@ -4,8 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
-import structlog
-from tantivy import Query
+from tantivy import Query, Searcher
 
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import BrandName
@@ -27,7 +26,6 @@ from dealsite.search.question import (
 
 FEW, OTHERS = 5, 10
 NEAR = 5
-logger = structlog.get_logger(__name__)
 
 
 def brands_like(
@@ -54,20 +52,17 @@ def brands_near(typed: str) -> list[BrandName]:
 
 
 def _found(typed: str, size: int, *, forgiving: bool = False) -> list[BrandName]:
-    searcher, words = reader.searcher(), words_of(typed)[:MOST_WORDS]
-    if searcher is None or not words:
-        return []
+    words = words_of(typed)[:MOST_WORDS]
     asked = [
         _word(word, forgiving=forgiving, begins=number == len(words)) for number, word in enumerate(words, 1)
     ]
-    try:
-        with reader.unreadable_if_it_fails():
-            found = searcher.search(all_of(asked), limit=size, count=False)
-            stored = [StoredDocument.of(searcher.doc(address)) for _, address in found.hits]
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return []
-    return [BrandName(one.slug, one.names[0]) for one in stored]
+
+    def ask(searcher: Searcher) -> list[BrandName]:
+        found = searcher.search(all_of(asked), limit=size, count=False)
+        stored = (StoredDocument.of(searcher.doc(address)) for _, address in found.hits)
+        return [BrandName(one.slug, one.names[0]) for one in stored]
+
+    return reader.answer(ask, []) if words else []
 
 
 def _word(word: str, *, forgiving: bool, begins: bool) -> Query:
@@ -103,17 +98,11 @@ def live_deals(
 
     `brands` and `category` are slugs. None where there is no index.
     """
-    searcher = reader.searcher()
-    if searcher is None:
-        return None
     one = Question(brands=tuple(brands), categories=(category,) if category else ())
     that_live = all_of([*filters(one, now), live(now)])
     wanted = {"brands": {"terms": {"field": "brand_label", "size": most}}}
-    try:
-        with reader.unreadable_if_it_fails():
-            answer = searcher.aggregate(that_live, wanted)["brands"]
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
+    answer = reader.answer(lambda searcher: searcher.aggregate(that_live, wanted)["brands"], None)
+    if answer is None:
         return None
     found = []
     for bucket in answer["buckets"]:

@@ -6,7 +6,7 @@ Words are folded the same way where they are indexed, asked for and shown: case,
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -192,7 +192,7 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 14  # counts up when fields, or words, change: an index of another format is made anew
+FORMAT = 14  # counts up when words are made in another way: an index of another format is made anew
 
 DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
@@ -224,7 +224,7 @@ def _schema() -> tantivy.Schema:
     return fields.build()
 
 
-SCHEMA = _schema()  # of every index of this FORMAT
+SCHEMA = _schema()
 
 
 def open_index(folder: str, *, make: tantivy.Schema | None = None) -> tantivy.Index:
@@ -243,6 +243,7 @@ class Stored:
     """
 
     schema: ClassVar[tantivy.Schema]
+    read: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}  # how attributes are read that are no plain data
 
     sequence: str = ""
     kind: str = GONE
@@ -250,9 +251,8 @@ class Stored:
     @classmethod
     def of(cls, document: tantivy.Document) -> Self:
         kept = orjson.loads(document.get_first("stored") or b"{}")
-        for name, read in (("card", DealCard.from_item), ("changed_at", from_iso)):
-            if kept.get(name):
-                kept[name] = read(kept[name])
+        for name in cls.read.keys() & kept.keys():
+            kept[name] = cls.read[name](kept[name])
         return cls(**kept)
 
     def document(self, key: str) -> tantivy.Document:
@@ -276,6 +276,7 @@ class StoredDocument(Stored):
     """
 
     schema = SCHEMA
+    read: ClassVar = {"card": DealCard.from_item, "changed_at": from_iso}
 
     card: DealCard | None = None
     description: str = ""

@@ -1,13 +1,11 @@
 """Finding deals: a page of those that answer a question, what narrows them, and deals like one."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-import structlog
 from django.utils.safestring import SafeString
 from tantivy import DocAddress, Occur, Order, Query, Searcher
 
@@ -30,9 +28,6 @@ from dealsite.search.documents import (
     words_of,
 )
 from dealsite.search.question import How, Question, any_of, both, filters, live, over, query_of, term
-
-logger = structlog.get_logger(__name__)
-
 
 PAGE_SIZE = 25
 MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it
@@ -125,18 +120,13 @@ def find(
     With `narrowing` also what it could be narrowed down to. Asks nothing of the table but, once
     a minute, the categories' names.
     """
-    searcher = reader.searcher()
-    if searcher is None:
-        return SearchPage(ready=False)
     if sort not in ORDERS:
         sort = "" if question.words else "newest"  # where nothing was asked for, nothing fits better
-    asking = _SearchRun(searcher, question, now, sort)
-    try:
-        with reader.unreadable_if_it_fails():
-            return _find(asking, page, size, narrowing)
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return SearchPage(ready=False)
+
+    def ask(searcher: Searcher) -> SearchPage:
+        return _find(_SearchRun(searcher, question, now, sort), page, size, narrowing)
+
+    return reader.answer(ask, SearchPage(ready=False))
 
 
 def related(
@@ -172,18 +162,18 @@ def near_titles(title: str, brand: str, *, now: datetime) -> list[str]:
 
 def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
     """Return what the index has of some deals and drafts, by their ids. Asks nothing of the table."""
-    searcher = reader.searcher()
-    if searcher is None:
-        return {}
-    found = {}
-    with suppress(reader.Unreadable), reader.unreadable_if_it_fails():
+
+    def ask(searcher: Searcher) -> dict[str, StoredDocument]:
+        found = {}
         for id_ in ids:
             for key in (keys.deal(id_), keys.draft(id_)):
                 stored = stored_of(searcher, key[0], StoredDocument)
                 if stored and stored.card:
                     found[id_] = stored
                     break
-    return found
+        return found
+
+    return reader.answer(ask, {})
 
 
 def _words_in_title(title: str) -> list[Query]:
@@ -193,17 +183,13 @@ def _words_in_title(title: str) -> list[Query]:
 
 def _most_like(likes: Iterable[Query], musts: Iterable[Query], size: int) -> list[DealCard]:
     """Return those that answer most of some queries, and all of others; none where there is no index to ask."""
-    searcher = reader.searcher()
-    if searcher is None:
-        return []
-    try:
-        with reader.unreadable_if_it_fails():
-            found = searcher.search(both(any_of(likes), *musts), limit=size, count=False)
-            cards = [StoredDocument.of(searcher.doc(address)).card for _, address in found.hits]
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return []
-    return [card for card in cards if card]
+
+    def ask(searcher: Searcher) -> list[DealCard]:
+        found = searcher.search(both(any_of(likes), *musts), limit=size, count=False)
+        cards = (StoredDocument.of(searcher.doc(address)).card for _, address in found.hits)
+        return [card for card in cards if card]
+
+    return reader.answer(ask, [])
 
 
 @dataclass(frozen=True)

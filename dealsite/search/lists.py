@@ -10,7 +10,6 @@ from functools import cache
 from itertools import count
 from typing import Any, cast
 
-import structlog
 from django.utils.translation import gettext_lazy
 from tantivy import FieldType, Order, Query, Searcher
 
@@ -50,7 +49,6 @@ LACKS = {  # what a list of deals can be narrowed down by
 ORDER_OF = {"ending": "ending", "expired": "ended"}
 NOT_READY = gettext_lazy("Search is being set up. Please try again in a moment, or use the lists.")
 NOT_KNOWN = gettext_lazy("Search is being set up, so nobody can tell now what is in this list.")
-logger = structlog.get_logger(__name__)
 
 
 def words_in(text: str) -> str:
@@ -99,27 +97,22 @@ def totals(chosen: DealFilter, *, now: datetime, is_sorted: bool = False) -> dic
     As many as `find_deals` finds in each, with one question to the index, and one more for each way in which words
     that find too little are taken. No requests.
     """
-    searcher = reader.searcher()
-    if searcher is None:
-        return {}
     question = replace(question_of(replace(chosen, state="all")), kind="any")
 
-    @cache
-    def counted(how: How, *, unwritten: bool = True) -> dict[str, int]:
-        query = query_of(question, searcher, now, how=how, unwritten=unwritten, scored=not is_sorted)
-        return _by_state(searcher, query, now)
+    def ask(searcher: Searcher) -> dict[str, int]:
+        @cache
+        def counted(how: How, *, unwritten: bool = True) -> dict[str, int]:
+            query = query_of(question, searcher, now, how=how, unwritten=unwritten, scored=not is_sorted)
+            return _by_state(searcher, query, now)
 
-    def total(state: str, number: int) -> int:
-        ways = wider_ways(question, number, is_sorted=is_sorted)
-        wider = (counted(how, unwritten=not number)[state] for how in ways)
-        return next((one for one in wider if one > number), number)
+        def total(state: str, number: int) -> int:
+            ways = wider_ways(question, number, is_sorted=is_sorted)
+            wider = (counted(how, unwritten=not number)[state] for how in ways)
+            return next((one for one in wider if one > number), number)
 
-    try:
-        with reader.unreadable_if_it_fails():
-            return {state: total(state, number) for state, number in counted("exact").items()}
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return {}
+        return {state: total(state, number) for state, number in counted("exact").items()}
+
+    return reader.answer(ask, {})
 
 
 def _by_state(searcher: Searcher, query: Query, now: datetime) -> dict[str, int]:

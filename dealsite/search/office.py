@@ -5,8 +5,8 @@ It is an index of its own, which no page of shoppers or editors reads.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
@@ -15,6 +15,7 @@ from typing import Any, Self
 import tantivy
 
 from dealsite.data import keys
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.carts import line_from_item
 from dealsite.data.commerce.order_record import OrderMoney, order_from_item
 from dealsite.data.commerce.payment_record import payment_from_item
@@ -26,12 +27,6 @@ from dealsite.data.table.ids import EPOCH, folded, number_of
 from dealsite.search.documents import Stored, fold, milliseconds, other_spellings, words_of
 
 ORDER, CUSTOMER, PAYMENT = "order", "customer", "payment"
-INDEXED = {  # by how keys begin: their partition and the place in it
-    ("USER#", "ORDER#"): ORDER,
-    ("USER#", "PROFILE#"): CUSTOMER,
-    ("PAYMENTS#", ""): PAYMENT,
-    ("PAYHIST#", ""): PAYMENT,
-}
 PIECE = 3  # characters of the shortest part of a number that is found
 SAID_CHARACTERS = 6  # of an id, its last ones, by which people know an order
 SAID = str.maketrans("oil", "011")  # how letters are read that no id has
@@ -87,62 +82,55 @@ class OfficeDocument(Stored):
     lines: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_item(cls, item: Item, kind: str) -> Self:
-        """Return what is to be kept of an item."""
-        if kind == ORDER:
-            order = order_from_item(item)
-            money = order.card.money or OrderMoney()
-            address, sent = (
-                order.address,
-                [event for event in order.timeline if event.tracking or event.carrier],
-            )
-            return cls(
-                kind=kind,
-                id=order.id,
-                username=order.username,
-                name=address.name,
-                text=" ".join(
-                    [
-                        order.username,
-                        order.email,
-                        *address.lines,
-                        *(event.carrier for event in sent),
-                        *order.tags,
-                    ]
-                ),
-                numbers=[order.id, address.postcode, *(event.tracking for event in sent)],
-                place=address.city,
-                country=address.country,
-                status=order.status,
-                payment_state=order.card.payment_state,
-                tags=order.tags,
-                cents=cents(order.total),
-                paid=cents(money.processed),
-                open=cents(money.open),
-                failed=cents(money.failed),
-                newest=place_of(order.placed_at, order.id),
-            )
-        if kind == CUSTOMER:
-            profile, home = profile_from_item(item), item.get("address") or {}
-            emails, places = (
-                (profile.email, profile.pending_email),
-                (home.get("city", ""), home.get("country", "")),
-            )
-            return cls(
-                kind=kind,
-                id=profile.username,
-                username=profile.username,
-                name=home.get("name") or profile.name,
-                text=" ".join([profile.name, profile.username, *emails, *map(str, home.values())]),
-                numbers=[home.get("postcode", "")],
-                email=profile.email or profile.pending_email,
-                place=places[0],
-                country=places[1],
-                newest=place_of(profile.created_at),
-            )
+    def of_order(cls, item: Item) -> Self:
+        """Return what is to be kept of an order, but for its lines."""
+        order = order_from_item(item)
+        address, money = order.address, order.card.money or OrderMoney()
+        sent = [event for event in order.timeline if event.tracking or event.carrier]
+        carriers = (event.carrier for event in sent)
+        return cls(
+            kind=ORDER,
+            id=order.id,
+            username=order.username,
+            name=address.name,
+            text=" ".join([order.username, order.email, *address.lines, *carriers, *order.tags]),
+            numbers=[order.id, address.postcode, *(event.tracking for event in sent)],
+            place=address.city,
+            country=address.country,
+            status=order.status,
+            payment_state=order.card.payment_state,
+            tags=order.tags,
+            cents=cents(order.total),
+            paid=cents(money.processed),
+            open=cents(money.open),
+            failed=cents(money.failed),
+            newest=place_of(order.placed_at, order.id),
+        )
+
+    @classmethod
+    def of_profile(cls, item: Item) -> Self:
+        """Return what is to be kept of a customer."""
+        profile, home = profile_from_item(item), Address.from_item(item.get("address"))
+        names = (profile.name, profile.username, profile.email, profile.pending_email)
+        return cls(
+            kind=CUSTOMER,
+            id=profile.username,
+            username=profile.username,
+            name=home.name or profile.name,
+            text=" ".join([*names, *home.lines]),
+            numbers=[home.postcode],
+            email=profile.email or profile.pending_email,
+            place=home.city,
+            country=home.country,
+            newest=place_of(profile.created_at),
+        )
+
+    @classmethod
+    def of_payment(cls, item: Item) -> Self:
+        """Return what is to be kept of a payment."""
         payment = payment_from_item(item)
         return cls(
-            kind=kind,
+            kind=PAYMENT,
             id=payment.id,
             username=payment.account,
             text=payment.account,
@@ -215,26 +203,25 @@ def place_of(moment: datetime, id_: str = "") -> int:
     return (milliseconds(moment) << TIE_BITS) | tie
 
 
-def kind_of(key: Key) -> str:
-    """Return what a key is of, '' for what is not in the index."""
-    found = (
-        kind
-        for (part, place), kind in INDEXED.items()
-        if key[0].startswith(part) and key[1].startswith(place)
-    )
-    return next(found, "")
-
-
 def document_key(key: Key) -> str:
     """Return what stands for an item in the index: of what was deleted, it keeps nobody's name."""
     return blake2b("\n".join(key).encode(), digest_size=16).hexdigest()
 
 
-def changed(key: Key, item: Item | None, sequence: str, known: OfficeDocument) -> OfficeDocument:
-    """Return what is to be kept of an item after a change, or when it is gone."""
-    if item is None:
-        return OfficeDocument(sequence)
-    return replace(OfficeDocument.of_item(item, kind_of(key)), sequence=sequence, lines=known.lines)
+READ = {  # by how keys begin: their partition and the place in it
+    ("USER#", "ORDER#"): OfficeDocument.of_order,
+    ("USER#", "PROFILE#"): OfficeDocument.of_profile,
+    ("PAYMENTS#", ""): OfficeDocument.of_payment,
+    ("PAYHIST#", ""): OfficeDocument.of_payment,
+}
+
+
+def reader_of(key: Key) -> Callable[[Item], OfficeDocument] | None:
+    """Return what makes a document of the item of a key; None for what is not in the index."""
+    found = (
+        read for (part, place), read in READ.items() if key[0].startswith(part) and key[1].startswith(place)
+    )
+    return next(found, None)
 
 
 def bought(item: Item | None) -> tuple[Key, dict[str, str]] | None:

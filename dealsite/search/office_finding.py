@@ -7,13 +7,12 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import count
 
-import structlog
 from tantivy import FieldType, Order, Query, Searcher
 
 from dealsite.data import keys
 from dealsite.data.commerce.order_record import DECLINED, OrderCard
 from dealsite.data.entities.attributes import ZERO
-from dealsite.data.entities.commerce import ORDER_STATUSES, PLACED, SHIPPED
+from dealsite.data.entities.commerce import PLACED, SHIPPED
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import folded
@@ -32,21 +31,19 @@ from dealsite.search.question import (
 )
 
 FAILED = "failed"  # the list of orders with a payment that was declined
-LISTS = (*(status.lower() for status in ORDER_STATUSES), FAILED)
 OLDEST_FIRST = (PLACED.lower(), SHIPPED.lower())
 MOST_VALUES = 200  # of a field, those that most orders have
 AT_ONCE = 10_000  # orders for a file
 AMOUNT = re.compile(r"(\d{1,3}(?:[.,'’]\d{3})+|\d+)(?:[.,](\d\d?))?")
 CURRENCIES = "€$£¥"
-logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class OrdersQuestion:
     """Words, numbers or amounts, and filters; what is empty filters nothing.
 
-    `listed` is one of LISTS. `product` is a deal's id, or words of its title. Amounts are Decimal with cents, from and
-    to; they were placed at `first` or later, and before `until`.
+    `listed` is a status in small letters, or FAILED. `product` is a deal's id, or words of its title. Amounts are
+    Decimal with cents, from and to; they were placed at `first` or later, and before `until`.
     """
 
     text: str = ""
@@ -66,8 +63,6 @@ class OrdersFound:
     """One page of orders; `total` of them on all pages, which come to `sum`, and `numbers` in each list.
 
     `ready`: there is an index to ask.
-
-    `countries` and `tags` (folded) are those of all orders, by which they can be narrowed.
     """
 
     ready: bool = True
@@ -76,8 +71,6 @@ class OrdersFound:
     sum: Decimal = ZERO
     pages: int = 0
     numbers: dict[str, int] = field(default_factory=dict)
-    countries: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
 
 
 def find_orders(question: OrdersQuestion, *, page: int = 1, size: int = PAGE_SIZE) -> OrdersFound:
@@ -85,15 +78,11 @@ def find_orders(question: OrdersQuestion, *, page: int = 1, size: int = PAGE_SIZ
 
     Typos are forgiven where nothing is found otherwise.
     """
-    searcher = reader.searcher(reader.OFFICE)
-    if searcher is None:
-        return OrdersFound(ready=False)
-    try:
-        with reader.unreadable_if_it_fails():
-            return _orders(searcher, question, page, size)
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return OrdersFound(ready=False)
+
+    def ask(searcher: Searcher) -> OrdersFound:
+        return _orders(searcher, question, page, size)
+
+    return reader.answer(ask, OrdersFound(ready=False), reader.OFFICE)
 
 
 def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) -> OrdersFound:
@@ -109,16 +98,23 @@ def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) 
     hits = searcher.search(
         wanted, size, offset=(page - 1) * size, order_by_field="newest", order=order, count=False
     ).hits
-    known = searcher.aggregate(_is("kind", ORDER), {"countries": _terms("country"), "tags": _terms("tags")})
     return OrdersFound(
         orders=[OfficeDocument.of(searcher.doc(address)) for _, address in hits],
         total=total,
         sum=_amount(searcher.aggregate(wanted, {"sum": {"sum": {"field": "cents"}}})["sum"]),
         pages=min(-(-total // size), MOST_PAGES),
         numbers=numbers,
-        countries=sorted(country for country in _numbers(known["countries"]) if country),
-        tags=sorted(_numbers(known["tags"])),
     )
+
+
+def in_use() -> dict[str, list[str]]:
+    """Return the countries and tags (folded) of all orders, by which they can be narrowed down. No requests."""
+
+    def ask(searcher: Searcher) -> dict[str, list[str]]:
+        found = searcher.aggregate(_is("kind", ORDER), {"country": _terms("country"), "tag": _terms("tags")})
+        return {name: sorted(filter(None, _numbers(found[name]))) for name in found}
+
+    return reader.answer(ask, {"country": [], "tag": []}, reader.OFFICE)
 
 
 def _terms(name: str) -> dict[str, dict[str, object]]:
@@ -126,8 +122,8 @@ def _terms(name: str) -> dict[str, dict[str, object]]:
 
 
 @dataclass(frozen=True)
-class OthersFound:
-    """One page of customers or payments, the newest first; `total` of them on all pages. `ready`: there is an index."""
+class FoundByText:
+    """One page of what was found, the newest first; `total` on all pages. `ready`: there is an index to ask."""
 
     ready: bool = True
     rows: list[OfficeDocument] = field(default_factory=list)
@@ -135,25 +131,21 @@ class OthersFound:
     pages: int = 0
 
 
-def find_others(text: str, kind: str, *, page: int = 1, size: int = PAGE_SIZE) -> OthersFound:
-    """Return one page of the customers or payments that have such words, numbers or amounts. No requests.
+def find_by_text(text: str, kind: str, *, page: int = 1, size: int = PAGE_SIZE) -> FoundByText:
+    """Return one page of the orders, customers or payments that have such words, numbers or amounts. No requests.
 
     Typos are forgiven where nothing is found otherwise.
     """
-    searcher = reader.searcher(reader.OFFICE)
-    if searcher is None:
-        return OthersFound(ready=False)
-    try:
-        with reader.unreadable_if_it_fails():
-            of_kind = [_is("kind", kind)]
-            asked, offset = all_of([*of_kind, *_text(searcher, text, of_kind)]), (page - 1) * size
-            found = searcher.search(asked, size, offset=offset, order_by_field="newest", order=Order.Desc)
-            rows = [OfficeDocument.of(searcher.doc(address)) for _, address in found.hits]
-            total = found.count  # type: ignore[attr-defined]
-            return OthersFound(rows=rows, total=total, pages=min(-(-total // size), MOST_PAGES))
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return OthersFound(ready=False)
+
+    def ask(searcher: Searcher) -> FoundByText:
+        of_kind = [_is("kind", kind)]
+        asked, offset = all_of([*of_kind, *_text(searcher, text, of_kind)]), (page - 1) * size
+        found = searcher.search(asked, size, offset=offset, order_by_field="newest", order=Order.Desc)
+        rows = [OfficeDocument.of(searcher.doc(address)) for _, address in found.hits]
+        total = found.count  # type: ignore[attr-defined]
+        return FoundByText(rows=rows, total=total, pages=min(-(-total // size), MOST_PAGES))
+
+    return reader.answer(ask, FoundByText(ready=False), reader.OFFICE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +166,18 @@ class CustomerSums:
 
 def sums_of(usernames: Collection[str]) -> dict[str, CustomerSums]:
     """Return what the orders of some customers come to; nothing of those without any. No requests."""
-    searcher = reader.searcher(reader.OFFICE) if usernames else None
-    if searcher is None:
-        return {}
-    theirs = any_of(_is("username", name) for name in usernames)
+    theirs = all_of([_is("kind", ORDER), any_of(_is("username", name) for name in usernames)])
     added = {name: {"sum": {"field": name}} for name in ("cents", *office.SUMS)}
     of_each = {"terms": {"field": "username", "size": len(usernames)}, "aggs": added}
-    try:
-        with reader.unreadable_if_it_fails():
-            found = searcher.aggregate(all_of([_is("kind", ORDER), theirs]), {"of": of_each})["of"]["buckets"]
-            return {
-                one["key"]: CustomerSums(one["doc_count"], *(_amount(one[name]) for name in added))
-                for one in found
-            }
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return {}
+
+    def ask(searcher: Searcher) -> dict[str, CustomerSums]:
+        found = searcher.aggregate(theirs, {"of": of_each})["of"]["buckets"]
+        return {
+            one["key"]: CustomerSums(one["doc_count"], *(_amount(one[name]) for name in added))
+            for one in found
+        }
+
+    return reader.answer(ask, {}, reader.OFFICE) if usernames else {}
 
 
 def _amount(added: dict[str, float]) -> Decimal:
@@ -220,17 +208,13 @@ def every_order(question: OrdersQuestion) -> Iterator[OfficeDocument]:
 
 def known_orders(cards: Iterable[OrderCard]) -> dict[str, OfficeDocument]:
     """Return what the index has of some orders, by their ids. No requests."""
-    searcher = reader.searcher(reader.OFFICE)
-    if searcher is None:
-        return {}
-    try:
-        with reader.unreadable_if_it_fails():
-            named = {card.id: office.document_key(keys.order(card.username, card.id)) for card in cards}
-            found = {id_: stored_of(searcher, key, OfficeDocument) for id_, key in named.items()}
-            return {id_: stored for id_, stored in found.items() if stored}
-    except reader.Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return {}
+    named = {card.id: office.document_key(keys.order(card.username, card.id)) for card in cards}
+
+    def ask(searcher: Searcher) -> dict[str, OfficeDocument]:
+        found = {id_: stored_of(searcher, key, OfficeDocument) for id_, key in named.items()}
+        return {id_: stored for id_, stored in found.items() if stored}
+
+    return reader.answer(ask, {}, reader.OFFICE)
 
 
 def _of_all_lists(searcher: Searcher, question: OrdersQuestion) -> Query:

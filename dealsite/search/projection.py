@@ -108,11 +108,12 @@ class Generation:
             if sequence > before.counted:
                 likes = int(item.get("likes", 0)) if item else 0
                 self._deals.put(key[0], replace(before, likes=likes, counted=sequence))
-        elif office.kind_of(key):
+        elif read := office.reader_of(key):
             name = office.document_key(key)
             known = self._office.known(name)
             if sequence > known.sequence:
-                self._office.put(name, office.changed(key, item, sequence, known))
+                kept = replace(read(item), lines=known.lines) if item else OfficeDocument()
+                self._office.put(name, replace(kept, sequence=sequence))
         elif bought := office.bought(item):
             name = office.document_key(bought[0])
             known = self._office.known(name)

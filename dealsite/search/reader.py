@@ -16,16 +16,18 @@ import shutil
 import struct
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 import structlog
 import tantivy
 from django.conf import settings
 
-from dealsite.search.documents import FORMAT, open_index
+from dealsite.search.documents import FORMAT, Stored, StoredDocument, open_index
+from dealsite.search.office import OfficeDocument
 from dealsite.stream.consumer_status import is_panic
 
 META = "meta.json"
@@ -95,7 +97,16 @@ def _look(file: Path, known: tuple[int, int] | None) -> tuple[int, int]:
 
 CURRENT = "current"
 OFFICE = "office"  # the folder in a generation's of what only the back office finds
-GENERATION = re.compile(rf"{FORMAT}-[0-9a-f]+")
+
+
+def readable(*kinds: type[Stored]) -> str:
+    """Return how the generations begin that a build can read: it makes words, indexes and keeps the same of a thing."""
+    kept = [(kind.schema.__reduce__()[1], kind.__match_args__) for kind in kinds]
+    return f"{FORMAT}-{zlib.crc32(orjson.dumps(kept)):08x}"
+
+
+READABLE = readable(StoredDocument, OfficeDocument)
+GENERATION = re.compile(rf"{READABLE}-[0-9a-f]+")
 
 
 def index_root() -> Path:
@@ -104,7 +115,7 @@ def index_root() -> Path:
 
 
 def current_generation(folder: Path) -> Path | None:
-    """Return the generation in use; None where there is none, or one of another format."""
+    """Return the generation in use; None where there is none, or one that this build cannot read."""
     try:
         name = (folder / CURRENT).read_text("ascii").strip()
     except (OSError, ValueError):
@@ -115,7 +126,7 @@ def current_generation(folder: Path) -> Path | None:
 def new_generation(folder: Path) -> Path:
     """Make the folder of the next generation, which is not in use yet."""
     # A name that none had before: whoever still writes to a deleted one, or reads it, must not meet the new one.
-    made = folder / f"{FORMAT}-{secrets.token_hex(8)}"
+    made = folder / f"{READABLE}-{secrets.token_hex(8)}"
     made.mkdir(mode=0o700, parents=True)
     return made
 
@@ -156,7 +167,7 @@ def _generation(folder: Path, _number: int, _changed_at: int) -> Path | None:
 def _generations(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return [path for path in folder.iterdir() if re.fullmatch(r"\d+-[0-9a-f]+", path.name)]
+    return [path for path in folder.iterdir() if re.fullmatch(r"\d+(?:-[0-9a-f]+)+", path.name)]
 
 
 logger = structlog.get_logger(__name__)
@@ -190,6 +201,22 @@ def searcher(part: str = "") -> tantivy.Searcher | None:
     with _lock:
         index = _renewed(root, part, stamp)
         return index.searcher() if index else None
+
+
+Answer = TypeVar("Answer")
+
+
+def answer(ask: Callable[[tantivy.Searcher], Answer], otherwise: Answer, part: str = "") -> Answer:
+    """Return what is asked of the newest commit of a part, something else where there is none that can be read."""
+    found = searcher(part)
+    if found is None:
+        return otherwise
+    try:
+        with unreadable_if_it_fails():
+            return ask(found)
+    except Unreadable as error:
+        logger.warning("search_failed", reason=str(error))
+        return otherwise
 
 
 def forget() -> None:

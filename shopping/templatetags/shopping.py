@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
+from dealsite.accounts.ordering import WrongQuantity
 from dealsite.data.catalogue import hot
 from dealsite.data.catalogue.cards import OVER, DealCard
 from dealsite.data.jobs.site_switch import Known
@@ -16,7 +17,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.templatetags import kept
 from dealsite.templatetags.dealsite import has_all_files
 from dealsite.templatetags.design import time_left
-from shopping.cart import RemovedLine, WrongQuantity
+from shopping.cart import RemovedLine
 
 HOT_NOW = 10  # two lines of a desk
 IN_VIEW = {"card": 12, "line": 12, "strip": 5}  # on a desk before one scrolls

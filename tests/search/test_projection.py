@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -12,7 +12,9 @@ from hypothesis import given, settings, strategies as st
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
 from dealsite.search import reader
+from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import known_of
+from dealsite.search.office import OfficeDocument
 from dealsite.search.projection import SearchIndex
 from dealsite.stream.projection import Checkpoint
 from dealsite.stream.records import ItemChange, padded
@@ -294,3 +296,23 @@ def test_a_checkpoint_survives_as_it_was(fed):
     checkpoint = replace(START, shards={"a": padded("7"), "b": "finished"})
     fed.commit(checkpoint)
     assert SearchIndex().checkpoint() == checkpoint
+
+
+def test_an_index_of_a_build_that_keeps_or_indexes_other_things_is_made_anew(index, monkeypatch):
+    """Its fields are known by their places: such an index answers wrongly, or not at all."""
+
+    @dataclass(frozen=True)
+    class Longer(StoredDocument):
+        more: str = ""
+
+    class Other(StoredDocument):
+        schema = OfficeDocument.schema
+
+    names = {reader.readable(kind) for kind in (StoredDocument, Longer, Other)}
+    assert len(names) == 3
+    monkeypatch.setattr(reader, "READABLE", reader.readable(Longer))
+    index(deal_item("Lamp"))
+    monkeypatch.undo()
+    reader.forget()
+    assert SearchIndex().open() is None
+    assert [path.is_dir() for path in reader.unused_generations(reader.index_root())] == [True]

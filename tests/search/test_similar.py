@@ -87,7 +87,7 @@ def test_one_is_found_among_many_of_its_brand(index):
         deal_item(f"Garage electric guitar number {n}", brand="Tonrausch", deal_id=make_id(NOW - HOUR, n))
         for n in range(3 * NEAR_LOOKED_AT)
     ]
-    there = deal_item(GUITAR, brand="Tonrausch")
+    there = deal_item(GUITAR, brand="Tonrausch", deal_id=make_id(NOW - HOUR, 3 * NEAR_LOOKED_AT))
     index(*many, there)
     assert near_titles("Garage guitar electric, left-handed", "tonrausch", now=NOW) == [there["id"]]
 
