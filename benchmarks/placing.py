@@ -20,6 +20,7 @@ from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.commerce import cart_changes, carts, order_changes, order_record, orders
 from dealsite.data.commerce.addresses import Address
+from dealsite.data.commerce.countries import country_of, rules_of
 from dealsite.data.commerce.order_changes import Purchase
 from dealsite.data.entities.deals import HERE
 from dealsite.data.names import slugify
@@ -175,7 +176,7 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
         email=f"{order.username}@example.org",
         version=head.version,
         total=sum((line.total for line in lines), Decimal("0.00")),
-        address=Address(order.username, "Not in the file", "", "-", "Not in the file", order.country),
+        address=somewhere(order.country, order.username),
         method=METHOD,
     )
     try:
@@ -183,6 +184,17 @@ def _place_part(order: OrderEntry, order_id: str, pieces: dict[Product, int], co
     except carts.CartChanged as changed:
         raise CannotLoad(f"Order {order.id} cannot be placed: {changed}") from None
     return True
+
+
+def somewhere(country: str, name: str) -> Address:
+    """Return an address in a country, of which files say no more; in the United Kingdom where it is none."""
+    code = country_of(country) or "GB"
+    rules = rules_of(code)
+    pairs = [(state, postcode) for state in rules.states or [""] for postcode in rules.examples or [""]]
+    state, postcode = next(
+        pair for pair in pairs if rules_of(code, pair[0]).postcodes_of_state.match(pair[1])
+    )
+    return Address(name, "Not in the file", "", postcode, "Not in the file", code, state)
 
 
 def _is_placed(username: str, order_id: str) -> bool:

@@ -5,7 +5,6 @@ that was typed is lost. htmx gets the lines and the sum alone.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from django.views.decorators.vary import vary_on_headers
 from cms.lists.deal_list import id_in
 from cms.shared.requests import OPEN_FOR_LONG, EditorRequest
 from dealsite.accounts import limits
+from dealsite.accounts.addressing import typed_address
 from dealsite.accounts.decorators import back_office
 from dealsite.accounts.ordering import (
     OrderForm,
@@ -30,10 +30,10 @@ from dealsite.accounts.ordering import (
     charge_at_once,
     chosen_plan,
     have_quantities,
+    typed_bill,
 )
 from dealsite.data.catalogue import deals
-from dealsite.data.commerce import cart_changes, carts, order_record, payments
-from dealsite.data.commerce.addresses import ADDRESS_FIELDS
+from dealsite.data.commerce import addresses, cart_changes, carts, order_record, payments
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.carts import Cart, CartOwner
 from dealsite.data.commerce.order_changes import Purchase, place
@@ -77,7 +77,7 @@ def new_order(request: EditorRequest, username: str) -> HttpResponse:
         raise Conflict(SUSPENDED % {"username": username})
     if request.method == "POST":
         return _answer(request, customer, buyer, now)
-    return _page(request, customer, buyer, OrderForm(initial=asdict(buyer.address)), now)
+    return _page(request, customer, buyer, OrderForm.of(buyer, is_own=False), now)
 
 
 def _answer(request: EditorRequest, customer: User, buyer: Buyer, now: datetime) -> HttpResponse:
@@ -96,7 +96,7 @@ def _answer(request: EditorRequest, customer: User, buyer: Buyer, now: datetime)
         _change(sent, owner, now)
     except (Conflict, Invalid) as error:
         refused = str(error)
-    form = OrderForm(initial={name: sent.get(name, "") for name in ADDRESS_FIELDS})
+    form = OrderForm(initial=typed_address(sent), bill_to=typed_bill(sent), is_own=False)
     status = 409 if refused or wrong else 200
     return _page(request, customer, buyer, form, now, status=status, refused=refused, wrong=wrong)
 
@@ -114,7 +114,7 @@ def _change(sent: QueryDict, owner: CartOwner, now: datetime) -> None:
 
 def _place(request: EditorRequest, customer: User, buyer: Buyer, now: datetime) -> HttpResponse:
     """Place the order, charge what is due where their card is to pay, and lead to it; else say why it is not placed."""
-    form, status = OrderForm(request.POST), 422
+    form, status = OrderForm(request.POST, is_own=False), 422
     card, asked = buyer.card, request.POST.get("card", "")
     if asked and (card is None or card.label != asked):
         form.add_error(None, OTHER_CARD)
@@ -130,12 +130,14 @@ def _place(request: EditorRequest, customer: User, buyer: Buyer, now: datetime) 
             version=data["version"],
             total=data["total"],
             address=data["address"],
+            bill_to=data["bill_to"],
             plan=data["plan"],
             method=card.token if card and asked and data["total"] else "",
             by=request.user.username,
         )
         try:
             limits.count_use(request, "order", now=now)
+            addresses.keep(customer.username, data["address"])
             order = place(purchase, now=now)
         except Invalid as error:
             form.add_errors(error.fields | ({"card": OTHER_CARD} if "card" in error.fields else {}))
@@ -178,8 +180,6 @@ def _page(
     look = carts.view(Cart(owner, head, lines, []), now=now)
     if form.is_bound:
         form.expect_total(look.total)
-    for field in form.fields.values():  # it is not the address of who types
-        field.widget.attrs["autocomplete"] = "off"
     plans = payments.plans_for(look.total)
     no_credit = payments.no_credit(customer, look.total, now=now) if len(plans) > 1 else ""
     plans = plans[:1] if no_credit else plans

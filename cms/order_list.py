@@ -1,7 +1,7 @@
 """Lists of orders: all of them, those that wait, those of one shopper; found by words, numbers and amounts."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
@@ -24,12 +24,13 @@ from cms.shared.fields import PriceField
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import back_office
 from dealsite.data.commerce import orders
+from dealsite.data.commerce.countries import country_name
 from dealsite.data.commerce.order_record import PAYMENT_STATES, OrderCard
 from dealsite.data.commerce.orders import PAGE_SIZE, IncompleteOrder, OrdersPage
 from dealsite.data.entities.commerce import PLACED, SHIPPED
 from dealsite.data.people import users
 from dealsite.data.table.errors import BadCursor, Invalid, NotFound
-from dealsite.data.table.ids import first_ulid_of, iso
+from dealsite.data.table.ids import first_ulid_of, folded, iso
 from dealsite.search import office_finding
 from dealsite.search.lists import NOT_READY, page_number, words_in
 from dealsite.search.office import CUSTOMER, ORDER, PAYMENT, OfficeDocument
@@ -69,6 +70,7 @@ def _payments() -> list[tuple[str, str]]:
     return [("", _("Any")), *((state, state_words(state)) for state in PAYMENT_STATES)]
 
 
+SHOWN: Mapping[str, Callable[[str], Text]] = {"payment": state_words, "country": country_name}
 DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
@@ -189,7 +191,8 @@ def _all_orders(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
         shoppers = users.get_many(order.username for order in whole)
         for order in whole:
             email = address_of_today(order, shoppers.get(order.username))
-            yield {"order": order, "email": email, "currency": settings.DEALSITE_CURRENCY}
+            bill_to = ", ".join(order.bill_to.lines) if order.bill_to else ""
+            yield {"order": order, "email": email, "bill_to": bill_to, "currency": settings.DEALSITE_CURRENCY}
 
 
 EXAMPLES = ("", "?list=placed", "?list=shipped", "?q=nothing", "?first=2026-11-01&least=1")
@@ -202,10 +205,11 @@ EXAMPLES = ("", "?list=placed", "?list=shipped", "?q=nothing", "?first=2026-11-0
     "Order=order.id, State=order.status, @Placed=order.placed_at, @State since=order.closed_at, "
     "User name=order.username, E-mail=email, Name=order.address.name, Street=order.address.street, "
     "Extra=order.address.extra, Postcode=order.address.postcode, City=order.address.city, "
-    "Country=order.address.country, Pieces=order.card.pieces, Lines=order.card.lines, Total=order.total, "
+    "Country=order.address.country_name, Pieces=order.card.pieces, Lines=order.card.lines, Total=order.total, "
     "Currency=currency, Instalments=order.card.plan, Paid=order.card.money.processed, "
     "To be paid=order.card.money.open, Failed=order.card.money.failed, Refunded=order.card.money.refunded, "
-    "Tracking number=order.tracking",
+    "Tracking number=order.tracking, Province=order.address.state, Country code=order.address.country_code, "
+    "Telephone=order.address.phone, Bill to=bill_to",
     _all_orders,
 )
 def order_list(request: EditorRequest) -> HttpResponse:
@@ -236,7 +240,10 @@ def order_list(request: EditorRequest) -> HttpResponse:
     }
     if not request.htmx:
         for name, values in in_use().items():
-            asked.form.fields[name].widget.choices = [("", _("Any")), *((one, one) for one in values)]
+            shown = sorted(
+                ((one, SHOWN.get(name, str)(one)) for one in values), key=lambda one: folded(str(one[1]))
+            )
+            asked.form.fields[name].widget.choices = [("", _("Any")), *shown]
         return render(request, "cms/orders/orders.html", context)
     response = render(request, "cms/orders/_orders_found.html", context)
     response["HX-Replace-Url"] = own + query(chosen)
@@ -323,11 +330,7 @@ def order_lists(found: OrdersFound, chosen: dict[str, str]) -> list[Tab]:
 def _chips(asked: OrdersList) -> list[tuple[str, Text, str]]:
     """Return (label, value, the list without it) of each filter."""
     return [
-        (
-            str(asked.form[name].label),
-            state_words(value) if name == "payment" else str(value),
-            query(asked.chosen | {name: ""}),
-        )
+        (str(asked.form[name].label), SHOWN.get(name, str)(value), query(asked.chosen | {name: ""}))
         for name, value in asked.filters.items()
     ]
 

@@ -6,7 +6,7 @@ shown: sent twice, it makes one order, and nobody can make one under another's i
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -19,11 +19,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts import limits
+from dealsite.accounts.addressing import kept_address, typed_address
 from dealsite.accounts.decorators import signed_in
-from dealsite.accounts.ordering import OrderForm, PlanChoice, charge_at_once, chosen_plan, counted
+from dealsite.accounts.ordering import OrderForm, PlanChoice, charge_at_once, chosen_plan, counted, typed_bill
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce import addresses, carts, order_record, orders, payments
-from dealsite.data.commerce.addresses import ADDRESS_FIELDS, Address
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.carts import CartChanged
 from dealsite.data.commerce.order_changes import CARD_GONE, CHANGED, Purchase, place
 from dealsite.data.commerce.order_lines import history
@@ -73,14 +74,14 @@ class Ticket:
 def checkout(request: UserRequest) -> HttpResponse:
     """Show what is to be ordered, 2 queries + 1 batch get + 1 get; order it and charge what is due.
 
-    Ordering takes 3 updates, 1 query and 1 transaction, in instalments 1 get and 1 query more; charging 1 batch get,
-    1 update, 2 gets and 1 transaction.
+    Ordering takes 1 get, 3 updates, 1 query and 1 transaction, to another address 1 update more, in instalments 1 get
+    and 1 query more; charging 1 batch get, 1 update, 2 gets and 1 transaction.
     """
     now = timezone.now()
     if request.method != "POST":
         return _page(request, now)
     ticket, form = Ticket.of(request), OrderForm(request.POST)
-    if request.POST.get("do") in ("card", "cart", "keep"):
+    if request.POST.get("do") in ("card", "cart", "keep", "use"):
         return _away(request)
     if ticket.is_old(now):
         return _placed_or_old(request, ticket, form, now)
@@ -91,6 +92,7 @@ def checkout(request: UserRequest) -> HttpResponse:
         form.add_error(None, CARD_GONE)
         return _page(request, now, form, 422)
     limits.count_use(request, "order", now=now)
+    addresses.keep(request.user.username, data["address"])
     try:
         order = place(_purchase(request, ticket, data), now=now)
     except CartChanged as error:
@@ -143,6 +145,7 @@ def _purchase(request: UserRequest, ticket: Ticket, data: dict[str, Any]) -> Pur
         version=data["version"],
         total=data["total"],
         address=data["address"],
+        bill_to=data["bill_to"],
         plan=data["plan"],
         method=ticket.method if data["total"] else "",
     )
@@ -159,12 +162,15 @@ def _placed_or_old(request: UserRequest, ticket: Ticket, form: OrderForm, now: d
 
 
 def _away(request: UserRequest) -> HttpResponse:
-    """Keep what was typed, and go to where a card is entered, or to the cart, or nowhere. 1 update."""
+    """Keep what was typed, and go to where a card is entered, or to the cart, or nowhere. 1 update.
+
+    1 get more to begin again with an address that they keep.
+    """
     _keep_typed(request)
     if request.POST["do"] == "keep":
         return HttpResponse(status=204)
-    if request.POST["do"] == "cart":
-        return HttpResponseRedirect(reverse("cart"))
+    if request.POST["do"] in ("cart", "use"):
+        return HttpResponseRedirect(reverse("cart" if request.POST["do"] == "cart" else "checkout"))
     return to_gateway(request, back=reverse("checkout"))
 
 
@@ -175,9 +181,14 @@ def _nothing_ordered(request: UserRequest, form: OrderForm, why: str) -> HttpRes
 
 
 def _keep_typed(request: UserRequest) -> None:
-    typed = Address(**{name: request.POST.get(name, "") for name in ADDRESS_FIELDS})
-    plan = number_in(request.POST.get("plan", ""), most=2)
-    addresses.keep_typed(request.user.username, typed, plan if plan in PLANS else 1)
+    typed = kept_address(request) if request.POST.get("do") == "use" else {}
+    bill, plan = typed_bill(request.POST), number_in(request.POST.get("plan", ""), most=2)
+    addresses.keep_typed(
+        request.user.username,
+        Address(**typed or typed_address(request.POST)),
+        Address(**bill) if bill else None,
+        plan if plan in PLANS else 1,
+    )
 
 
 def _page(
@@ -205,7 +216,9 @@ def _page(
     plans = plans[:1] if no_credit else plans
     ticket = Ticket(new_ulid(now), username, buyer.card.token if buyer.card else "")
     context = {
-        "form": form or OrderForm(initial=asdict(buyer.address)),
+        "form": form or OrderForm.of(buyer),
+        "kept": buyer.addresses if {buyer.address, *buyer.addresses} != {buyer.address} else (),
+        "chosen_address": "" if form else buyer.address.key,
         "shown": {"version": head.version, "total": look.total},
         "ticket": ticket.signed(),
         "look": look,

@@ -20,11 +20,7 @@ from tests.builders import NOW, make_deal
 from tests.people import give_card, make_user
 
 ADDRESS = Address(
-    name="Ada Lovelace",
-    street="12 Analytical Row",
-    postcode="EC1A 1BB",
-    city="London",
-    country="United Kingdom",
+    name="Ada Lovelace", street="12 Analytical Row", postcode="EC1A 1BB", city="London", country="GB"
 )
 _numbers = itertools.count(1)
 

@@ -30,7 +30,15 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.catalogue.relations import CATEGORY_WATCH
-from dealsite.data.commerce import cart_changes, carts, order_changes, order_notes, orders
+from dealsite.data.commerce import (
+    addresses,
+    cart_changes,
+    carts,
+    order_changes,
+    order_notes,
+    order_record,
+    orders,
+)
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_changes import Purchase
@@ -131,6 +139,7 @@ class Content:
             "part": "report.csv",
             "what": "deals",
             "day": f"{now - 2 * DAY:%Y-%m-%d}",
+            "key": order_record.buyer(SHOPPER).addresses[0].key,
             "name": file_name(self.deals["live"].content.picture.name, 480),
         }
 
@@ -326,8 +335,9 @@ def purchase(username: str) -> str:
         if order is None:
             head, lines = carts.read_active(owner, now=now)
             address = Address(
-                name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="Germany"
+                name="Ada", street="1 High Street", postcode="10115", city=LONG[:80], country="DE"
             )
+            addresses.keep(username, address)
             order = order_changes.place(
                 Purchase(
                     order_id=new_ulid(now),

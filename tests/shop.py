@@ -25,7 +25,7 @@ from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_co
 from tests.people import give_card
 
 ANN, BOB, GUEST = user_cart("ann"), user_cart("bob"), visitor_cart("what the cookie holds")
-ADDRESS = Address(name="Ann Ash", street="1 High Street", postcode="10115", city="Berlin", country="Germany")
+ADDRESS = Address(name="Ann Ash", street="1 High Street", postcode="10115", city="Berlin", country="DE")
 CATEGORY = "peripherals-networking"
 HANDLERS: dict[str, jobs.Handler] = {**stock_marks.HANDLERS, payment_record.PAYMENT_TOTALS: apply_totals}
 

@@ -12,8 +12,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
-from dealsite.data.commerce.addresses import ADDRESS_FIELDS, MISSING, Address, clean_address
-from dealsite.data.entities.commerce import ADDRESS_CHARACTERS
 from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
@@ -55,39 +53,6 @@ class EmailField(forms.CharField):
 
     def clean(self, value: Any) -> str:
         return _checked(email_as_typed, super().clean(value))
-
-
-def _address_line(label: Text, name: str, autocomplete: str, **kwargs: Any) -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        max_length=ADDRESS_CHARACTERS,
-        error_messages={"required": MISSING.get(name, "")},
-        widget=forms.TextInput(attrs={"autocomplete": f"shipping {autocomplete}"}),
-        **kwargs,
-    )
-
-
-class AddressForm(forms.Form):
-    """Where an order goes: a checked one has it as `address`."""
-
-    name = _address_line(gettext_lazy("Name"), "name", "name")
-    street = _address_line(gettext_lazy("Street and house number"), "street", "address-line1")
-    extra = _address_line(gettext_lazy("Flat, company"), "extra", "address-line2", required=False)
-    postcode = _address_line(gettext_lazy("Postcode"), "postcode", "postal-code", required=False)
-    city = _address_line(gettext_lazy("Town"), "city", "address-level2")
-    country = _address_line(gettext_lazy("Country"), "country", "country-name")
-
-    @property
-    def address_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ADDRESS_FIELDS]
-
-    def clean(self) -> dict[str, Any]:
-        typed = {name: self.cleaned_data.get(name, "") for name in ADDRESS_FIELDS}
-        try:
-            return self.cleaned_data | {"address": clean_address(Address(**typed))}
-        except Invalid as error:
-            more = {name: why for name, why in error.fields.items() if name not in self.errors}
-            raise ValidationError(more) from None
 
 
 def _new_password_field(label: Text = gettext_lazy("Password")) -> PasswordField:

@@ -11,7 +11,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from dealsite.accounts.forms import AddressForm, answer_form
+from dealsite.accounts.addressing import AddressForm
+from dealsite.accounts.forms import answer_form
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import OrderLine
@@ -153,10 +154,8 @@ def answer_address(
     request: UserRequest, template: str, order: Order, *, back: str, **context: Any
 ) -> HttpResponse:
     """Show the form of where an order goes instead, or have it go there and lead `back`, as where it is too late."""
-    form = AddressForm(request.POST if request.method == "POST" else None, initial=asdict(order.address))
-    by = request.user.username
-    for field in form.fields.values() if by != order.username else ():  # it is not the address of who types
-        field.widget.attrs["autocomplete"] = "off"
+    sent, by = request.POST if request.method == "POST" else None, request.user.username
+    form = AddressForm(sent, initial=asdict(order.address), is_own=by == order.username)
     if form.is_valid():
         try:
             change_address(order.username, order.id, form.cleaned_data["address"], by=by, now=timezone.now())

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 from threading import BoundedSemaphore
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import structlog
 from django import forms
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from dealsite.accounts.forms import AddressForm
+from dealsite.accounts.addressing import BILL, AddressForm, fetch_fields, typed_address
 from dealsite.data.commerce import cart_changes, charging, payments
 from dealsite.data.commerce.carts import CartOwner
-from dealsite.data.commerce.order_record import Order
+from dealsite.data.commerce.order_record import Buyer, Order
 from dealsite.data.entities.commerce import MAX_ACTIVE, PLANS
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.gateways import choice
@@ -71,8 +72,14 @@ def have_quantities(
 
 
 class OrderForm(AddressForm):
-    """Where it goes and how it is paid; `version` and `total` are the cart's as it was shown."""
+    """Where it and its bill go and how it is paid; `version` and `total` are the cart's as it was shown.
 
+    `bill` is the form of where the bill goes, if `bill_elsewhere` is ticked.
+    """
+
+    bill_elsewhere = forms.BooleanField(
+        label=gettext_lazy("The bill goes to another address"), required=False
+    )
     plan = forms.TypedChoiceField(
         label=gettext_lazy("How you pay"),
         coerce=int,
@@ -81,6 +88,32 @@ class OrderForm(AddressForm):
     )
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
+
+    def __init__(
+        self, data: QueryDict | None = None, *, bill_to: Mapping[str, str] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(data, **kwargs)
+        self.initial["bill_elsewhere"] = bill_to is not None
+        self.fields["bill_elsewhere"].widget.attrs |= fetch_fields(BILL, is_own=self.is_own) | {
+            "hx-target": "#bill-fields",
+            "hx-swap": "innerHTML",
+        }
+        sent = data if self["bill_elsewhere"].value() else None
+        self.bill = AddressForm(sent, prefix=BILL, is_own=self.is_own, initial=bill_to)
+
+    @classmethod
+    def of(cls, buyer: Buyer, *, is_own: bool = True) -> Self:
+        """Return the form with what somebody typed or used last."""
+        bill_to = asdict(buyer.bill_to) if buyer.bill_to else None
+        return cls(initial=asdict(buyer.address), bill_to=bill_to, is_own=is_own)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if not cleaned["bill_elsewhere"]:
+            return cleaned | {"bill_to": None}
+        if not self.bill.is_valid():
+            raise ValidationError(_("Complete where the bill goes."))
+        return cleaned | {"bill_to": self.bill.cleaned_data["address"]}
 
     def expect_total(self, total: Decimal) -> None:
         """Have a form that said another sum say both."""
@@ -121,6 +154,11 @@ class PlanChoice:
 def counted(amounts: Iterable[Decimal]) -> list[str]:
     """Return amounts in words, like ones as one: 2 × €35.79."""
     return [f"{len(list(same))}\u00a0×\u00a0{money(amount)}" for amount, same in groupby(amounts)]
+
+
+def typed_bill(sent: QueryDict) -> dict[str, str] | None:
+    """Return what a form sent of where the bill goes, as it was typed; None for the same address."""
+    return typed_address(sent, BILL) if "bill_elsewhere" in sent else None
 
 
 def chosen_plan(text: str, plans: Sequence[int]) -> int:

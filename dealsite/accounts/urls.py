@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dealsite.accounts import account, email_links, sign_in
+from dealsite.accounts import account, addressing, email_links, sign_in
 
 urlpatterns = [
     path("sign-up/", sign_in.sign_up, name="sign_up"),
@@ -32,6 +32,11 @@ urlpatterns = [
     path("two-factor/passkeys/add/", account.add_passkey, name="add_passkey"),
     path("two-factor/passkeys/remove/", account.remove_passkey, name="remove_passkey"),
     path("passkey/", account.passkey_options, name="passkey_options"),
+    path("address-fields/", addressing.address_fields, name="address_fields"),
+    path("addresses/", addressing.list_addresses, name="addresses"),
+    path("addresses/add/", addressing.add_address, name="add_address"),
+    path("addresses/<str:key>/", addressing.edit_address, name="edit_address"),
+    path("addresses/<str:key>/remove/", addressing.remove_address, name="remove_address"),
     path("my-data/", account.my_data, name="my_data"),
     path("delete/", account.delete_account, name="delete_account"),
 ]

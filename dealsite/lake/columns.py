@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 from django.utils.crypto import salted_hmac
 
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import folded, from_iso, time_of
 
@@ -138,8 +139,13 @@ def hash_of_email(email: str) -> str:
     return salted_hmac("dealsite.lake.email", folded(email), algorithm="sha256").hexdigest()
 
 
-def of_address(name: str, characters: int = 120) -> Source:
-    return lambda item: item["address"].get(name, "")[:characters]
+def country(item: Item) -> str:
+    """The code of the country (ISO 3166); as it was typed where that is none."""
+    return Address.from_item(item["address"]).country_code
+
+
+def postcode_area(item: Item) -> str:
+    return Address.from_item(item["address"]).postcode[:2]
 
 
 def last_step(name: str) -> Source:

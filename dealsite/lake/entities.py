@@ -24,10 +24,11 @@ from dealsite.lake.columns import (
     by_beginning,
     by_creation,
     by_id,
+    country,
     hashed_email,
     is_there,
     last_step,
-    of_address,
+    postcode_area,
 )
 
 OFFICE, ADMIN = "back office", "admin"  # audiences
@@ -230,8 +231,8 @@ ENTITIES: tuple[Entity, ...] = (
         "version",
         status_at=last_step("at"),
         status_note=last_step("note"),
-        country=of_address("country"),
-        postcode_area=of_address("postcode", 2),
+        country=country,
+        postcode_area=postcode_area,
         with_people=True,
         audience=OFFICE,
         for_admins="email_hash",

@@ -192,7 +192,7 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 14  # counts up when words are made in another way: an index of another format is made anew
+FORMAT = 15  # counts up when words are made in another way: an index of another format is made anew
 
 DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not

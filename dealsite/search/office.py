@@ -17,6 +17,7 @@ import tantivy
 from dealsite.data import keys
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.carts import line_from_item
+from dealsite.data.commerce.countries import country_name
 from dealsite.data.commerce.order_record import OrderMoney, order_from_item
 from dealsite.data.commerce.payment_record import payment_from_item
 from dealsite.data.entities.commerce import BOUGHT
@@ -87,16 +88,16 @@ class OfficeDocument(Stored):
         order = order_from_item(item)
         address, money = order.address, order.card.money or OrderMoney()
         sent = [event for event in order.timeline if event.tracking or event.carrier]
-        carriers = (event.carrier for event in sent)
+        carriers, bill = (event.carrier for event in sent), order.bill_to.lines if order.bill_to else []
         return cls(
             kind=ORDER,
             id=order.id,
             username=order.username,
             name=address.name,
-            text=" ".join([order.username, order.email, *address.lines, *carriers, *order.tags]),
-            numbers=[order.id, address.postcode, *(event.tracking for event in sent)],
-            place=address.city,
-            country=address.country,
+            text=" ".join([order.username, order.email, *address.lines, *bill, *carriers, *order.tags]),
+            numbers=[order.id, address.postcode, address.phone, *(event.tracking for event in sent)],
+            place=address.place,
+            country=address.country_code,
             status=order.status,
             payment_state=order.card.payment_state,
             tags=order.tags,
@@ -118,10 +119,10 @@ class OfficeDocument(Stored):
             username=profile.username,
             name=home.name or profile.name,
             text=" ".join([*names, *home.lines]),
-            numbers=[home.postcode],
+            numbers=[home.postcode, home.phone],
             email=profile.email or profile.pending_email,
-            place=home.city,
-            country=home.country,
+            place=home.place,
+            country=home.country_code,
             newest=place_of(profile.created_at),
         )
 
@@ -144,6 +145,10 @@ class OfficeDocument(Stored):
     def at(self) -> datetime:
         """When it was placed, is due, or came."""
         return EPOCH + timedelta(milliseconds=self.newest >> TIE_BITS)
+
+    @property
+    def country_name(self) -> str:
+        return country_name(self.country)
 
     @property
     def amount(self) -> Decimal:

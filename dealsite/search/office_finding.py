@@ -10,6 +10,7 @@ from itertools import count
 from tantivy import FieldType, Order, Query, Searcher
 
 from dealsite.data import keys
+from dealsite.data.commerce.countries import country_of
 from dealsite.data.commerce.order_record import DECLINED, OrderCard
 from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import PLACED, SHIPPED
@@ -108,7 +109,7 @@ def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) 
 
 
 def in_use() -> dict[str, list[str]]:
-    """Return the countries and tags (folded) of all orders, by which they can be narrowed down. No requests."""
+    """Return the countries (codes) and tags (folded) of all orders, by which they can be narrowed down. No requests."""
 
     def ask(searcher: Searcher) -> dict[str, list[str]]:
         found = searcher.aggregate(_is("kind", ORDER), {"country": _terms("country"), "tag": _terms("tags")})
@@ -231,9 +232,10 @@ def _of_list(everywhere: Query, listed: str) -> Query:
 
 def _filters(question: OrdersQuestion) -> list[Query]:
     found = []
-    for name in ("payment_state", "country"):
-        if value := getattr(question, name):
-            found.append(_is(name, value))
+    if question.payment_state:
+        found.append(_is("payment_state", question.payment_state))
+    if question.country:
+        found.append(_is("country", country_of(question.country) or question.country))
     if question.tag:
         found.append(_is("tags", folded(question.tag)))
     if question.product:

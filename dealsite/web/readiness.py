@@ -242,10 +242,12 @@ class Readiness:
         try:
             with table.deadline(CALLS_SECONDS):
                 schema.answer()
-                self._is_set_up = self._is_set_up or not categories.missing()
-                worker, unknown = together(
-                    lambda: processes.last_heartbeat("worker"), lambda: processes.last_heartbeat("unknown")
+                missing, worker, unknown = together(
+                    lambda: None if self._is_set_up else categories.missing(),
+                    lambda: processes.last_heartbeat("worker"),
+                    lambda: processes.last_heartbeat("unknown"),
                 )
+                self._is_set_up = not missing
                 self._write(now)
         except errors.Incomplete:
             return "setup", None, None

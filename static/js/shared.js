@@ -4,5 +4,6 @@ import "./menus.js";
 import "./times.js";
 import "./notices.js";
 import "./kept_copies.js";
+import "./addresses.js";
 import "./passkeys.js";
 import "./printing.js";

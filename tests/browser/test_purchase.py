@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from dealsite.data.catalogue import deals
 from dealsite.data.catalogue.deals import Deal
-from dealsite.data.commerce import cart_changes, carts, orders
+from dealsite.data.commerce import addresses, cart_changes, carts, orders
+from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_record import PaymentCard, save_card
 from dealsite.data.people import sessions
@@ -27,9 +28,8 @@ pytestmark = pytest.mark.usefixtures("site")
 ADDRESS = {
     "Name": "Ada Ash",
     "Street and house number": "1 High Street",
-    "Postcode (optional)": "10115",
+    "Postcode": "10115",
     "Town": "Berlin",
-    "Country": "Germany",
 }
 CARD = PaymentCard("test", "test:approve", "Visa ending in 4242")
 
@@ -45,6 +45,14 @@ def badge(page: Page) -> Locator:
 def lines(page: Page) -> Locator:
     """The lines in the cart, without those saved for later."""
     return page.get_by_role("list", name="In your cart").get_by_role("listitem")
+
+
+def type_address(page: Page) -> None:
+    """Fill in where the order goes, its country first."""
+    with page.expect_response("**/account/address-fields/"):
+        page.get_by_label("Country").select_option(label="Germany")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
 
 
 def told(page: Page) -> Locator:
@@ -98,10 +106,9 @@ def test_a_visitor_buys_on_instalments_and_cancels(window: Callable[..., Page], 
     expect(page.get_by_label("Town")).to_have_value("Berlin")
     button(page, "Buy now").click()
     expect(page.get_by_role("alert")).to_contain_text("Enter the name of who receives it.")
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
+    type_address(page)
     page.get_by_role("radio", name=re.compile("3 monthly instalments")).check()
-    page.get_by_label("Country").press("Enter")
+    page.get_by_label("Town").press("Enter")
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you, ")
     expect(page.get_by_role("main")).to_contain_text("You pay in 3 instalments")
@@ -179,8 +186,7 @@ def test_impatient_clicks_add_once_and_order_once(window: Callable[..., Page]):
     expect(told(page)).to_contain_text("“Lamp” is in your cart.")
     page.goto("/checkout/")
     expect(page.get_by_role("main")).to_contain_text("€10.00")
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
+    type_address(page)
     button(page, "Buy now").evaluate("button => { button.click(); button.click(); }")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you, ")
     assert len(orders.of_user("ada").rows) == 1
@@ -258,8 +264,7 @@ def test_what_is_typed_at_checkout_survives_reload_and_detours_until_it_is_order
         expect(plan).to_be_checked()
 
     page.goto("/checkout/")
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
+    type_address(page)
     with page.expect_response(lambda answer: answer.status == 204):
         plan.check()
     page.reload()
@@ -274,12 +279,91 @@ def test_what_is_typed_at_checkout_survives_reload_and_detours_until_it_is_order
     expect(page.get_by_role("main")).to_contain_text("You pay in 3 instalments")
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_a_country_asks_for_what_its_addresses_have(window: Callable[..., Page], script: bool):
+    page = window(shopper(now_deal(title="Lamp", price=Decimal("30.00"), was_price=None)), script=script)
+    page.goto("/checkout/")
+    page.get_by_label("Country").focus()
+    page.get_by_label("Country").select_option(label="United States")
+    if script:
+        expect(page.get_by_label("State")).to_be_visible()
+        expect(page.get_by_label("Country")).to_be_focused()
+        page.get_by_label("ZIP code").fill("02101")
+    else:
+        page.get_by_label("Postcode").fill("02101")
+    for label, text in ADDRESS.items():
+        if label != "Postcode":
+            page.get_by_label(label, exact=True).fill(text)
+    button(page, "Buy now").click()
+    expect(page.get_by_role("alert")).to_contain_text("State: Enter the state or province.")
+    page.get_by_label("State").select_option(label="Massachusetts")
+    page.get_by_label("Telephone").fill("617 555 0100")
+    button(page, "Buy now").click()
+    expect(page.get_by_role("main")).to_contain_text("Berlin, MA 02101")
+    expect(page.get_by_role("main")).to_contain_text("+1 617-555-0100")
+
+
+def test_what_is_typed_while_the_fields_of_a_country_are_on_their_way_is_kept(window: Callable[..., Page]):
+    page = window(shopper(now_deal(title="Lamp")), alone=True)
+
+    def slowly(route: Any) -> None:
+        answer = route.fetch()
+        page.get_by_label("Street and house number").fill("9 Low Road")
+        route.fulfill(response=answer)
+
+    page.goto("/checkout/")
+    page.get_by_label("Name", exact=True).fill("Ada Ash")
+    page.route("**/account/address-fields/", slowly, times=1)
+    page.get_by_label("Country").select_option(label="Japan")
+    expect(page.get_by_label("Prefecture")).to_be_visible()
+    expect(page.get_by_label("Street and house number")).to_have_value("9 Low Road")
+    expect(page.get_by_label("Street and house number")).to_be_focused()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Ada Ash")
+    expect(page.get_by_label("Country")).to_have_value("JP")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_the_bill_goes_elsewhere_and_other_addresses_are_offered(
+    window: Callable[..., Page], width: int, script: bool
+):
+    lamp = now_deal(title="Lamp", price=Decimal("30.00"), was_price=None)
+    page = window(shopper(lamp), script=script, width=width)
+    for place in ("1 High Street", "9 Low Road"):
+        addresses.keep("ada", Address("Ada Ash", place, postcode="10115", city="Berlin", country="DE"))
+    page.goto("/checkout/")
+    page.get_by_label("Your addresses").select_option(label="Ada Ash, 1 High Street, 10115 Berlin, Germany")
+    if not script:
+        button(page, "Use it").click()
+    expect(page.get_by_label("Street and house number")).to_have_value("1 High Street")
+    bill = page.get_by_role("group", name="Where the bill goes")
+    expect(bill).to_be_hidden()
+    page.get_by_label("The bill goes to another address").check()
+    if not script:
+        button(page, "Buy now").click()
+        expect(page.get_by_role("alert")).to_contain_text("Complete where the bill goes.")
+    expect(bill.get_by_label("Country")).to_be_visible()
+    expect(page.locator(".htmx-request, .htmx-settling, .htmx-added")).to_have_count(0)
+    bill.get_by_label("Country").select_option(label="Germany")
+    if script:
+        expect(bill.get_by_label("Postcode", exact=True)).to_be_visible()
+    for name, text in {"name": "Ash Ltd", "street": "1 Row", "postcode": "10115", "city": "Berlin"}.items():
+        bill.locator(f"[name='bill-{name}']").fill(text)
+    if script:
+        assert flaws(page) == []
+    button(page, "Buy now").click()
+    expect(page.get_by_role("main")).to_contain_text("The bill goes to")
+    (card,) = orders.of_user("ada").rows
+    order = orders.get("ada", card.id)
+    assert (order.address.street, order.bill_to.name) == ("1 High Street", "Ash Ltd")
+    page.goto("/account/addresses/")
+    expect(page.get_by_role("main").get_by_role("listitem")).to_have_count(2)
+
+
 def test_an_order_whose_sum_changed_is_placed_with_the_new_one_after_one_button(window: Callable[..., Page]):
     lamp = now_deal(title="Lamp", price=Decimal("30.00"), was_price=None)
     page = window(shopper(lamp))
     page.goto("/checkout/")
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
+    type_address(page)
     line = carts.read(carts.user_cart("ada"), now=timezone.now()).active[0]
     cart_changes.change_quantity(carts.user_cart("ada"), line.deal, 2, now=timezone.now())
     button(page, "Buy now").click()

@@ -37,7 +37,13 @@ NEW = "a whole new password"
 CAREFUL, NEWCOMER, SECRET = "uma", "una", "JBSWY3DPEHPK3PXP" * 2
 CODE = pyotp.TOTP(SECRET).at(NOW)
 OWN = {"Sec-Fetch-Site": "same-origin"}
-ADDRESS = {"name": "Grace", "street": "3 Harbour Road", "city": "Hamburg", "country": "Germany"}
+ADDRESS = {
+    "name": "Grace",
+    "street": "3 Harbour Road",
+    "postcode": "20095",
+    "city": "Hamburg",
+    "country": "Germany",
+}
 
 Data = dict[str, Any]
 More = dict[str, Any]
@@ -203,6 +209,9 @@ FORMS: dict[str, Form] = {
     "pay": Form(of(due_at="{due}")),
     "finish_card": Form(of(number="4242 4242 4242 4242")),
     "forget_card": Form(of()),
+    "add_address": Form(of(**ADDRESS)),
+    "edit_address": Form(of(**ADDRESS)),
+    "remove_address": Form(of()),
     "mute_watch": Form(of(target="brand", slug="nordlicht", muted="yes")),
     "like_brand": Form(of(), at="/brands/others/like/"),
     "unlike_brand": Form(of(), SHOPPER),
@@ -329,6 +338,7 @@ LEFT_OUT = {
     "accept_changes": "changes what is seen alone",
     "cms_preview_deal": "shows, and stores nothing",
     "cms_preview_featured": "shows, and stores nothing",
+    "address_fields": "shows, and stores nothing",
     "cms_markdown": "turns what was pasted, and stores nothing",
     "cms_leave": "the end of cms_presence",
     "cms_cancel_answer": "stops a thread of this process",

@@ -153,8 +153,8 @@ def claire() -> str:
     "USER#u / PROFILE#u",
     "Profile",
     keys="profile",
-    differs="Their addresses are a map in it; here is one, and each order has its own. Beside it in the partition: "
-    "the sign-in item, and the user's orders.",
+    differs="Their addresses are a map in it; ours a list, the one used last first, and each order has its own. "
+    "Beside it in the partition: the sign-in item, and the user's orders.",
 )
 def user() -> Both:
     """claire, claire@gmail.com"""

@@ -16,7 +16,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import activity
 from dealsite.data.catalogue.deals import Deal, mark_sold_out_within, with_offers
 from dealsite.data.commerce import carts, orders, payments
-from dealsite.data.commerce.addresses import Address, clean_address
+from dealsite.data.commerce.addresses import Address, clean_address, last_used_write
 from dealsite.data.commerce.cart_changes import CartWrites
 from dealsite.data.commerce.carts import CartChanged, Head, Line, read_active, read_head, user_cart
 from dealsite.data.commerce.order_lines import after, history, next_time
@@ -109,6 +109,7 @@ class Purchase:
     version: int
     total: Decimal
     address: Address
+    bill_to: Address | None = None
     plan: int = 1
     method: str = ""
     by: str = ""
@@ -130,7 +131,8 @@ def place(purchase: Purchase, *, now: datetime) -> Order:
     """
     if not is_ulid(purchase.order_id) or purchase.plan not in PLANS:
         raise Invalid(DAMAGED_FORM)
-    purchase = replace(purchase, address=clean_address(purchase.address))
+    bill_to = purchase.bill_to and clean_address(purchase.bill_to)
+    purchase = replace(purchase, address=clean_address(purchase.address), bill_to=bill_to)
     head, lines = read_active(user_cart(purchase.placed_by), now=now)
     total = sum((line.total for line in lines), ZERO)
     if not lines or head.version != purchase.version or total != purchase.total:
@@ -210,6 +212,7 @@ def _new_order(
         email=purchase.email,
         payments=tuple(payment.ref for payment in payments),
         timeline=(Event(PLACED, now, purchase.placed_by),),
+        bill_to=purchase.bill_to,
     )
 
 
@@ -218,6 +221,10 @@ def _order_writes(
 ) -> list[Write]:
     """Return all writes but those of the offers; the order's comes first, since that it is there explains all else."""
     method, cart = payments[0].method if payments else "", user_cart(order.placed_by)
+    deleted = Conflict(gettext_lazy("This account was deleted."))
+    has_card, gone = (
+        (equals(("card", "token"), method), Invalid(card=CARD_GONE)) if method else (exists(), deleted)
+    )
     on_behalf = "" if order.placed_by == order.username else f"On behalf of {order.username}"
     kept = {deal: entry.as_item() for deal, entry in head.lines.items() if entry.status != ACTIVE}
     writes: list[Write] = [
@@ -234,14 +241,7 @@ def _order_writes(
             when=at_version(head.version),
             otherwise=CartChanged(),
         ),
-        Update(
-            key=keys.profile(order.username),
-            set={"address": order.address.as_item()},
-            when=(equals(("card", "token"), method),) if method else (exists(),),
-            otherwise=Invalid(card=CARD_GONE)
-            if method
-            else Conflict(gettext_lazy("This account was deleted.")),
-        ),
+        last_used_write(order.username, order.address, order.bill_to, has_card, otherwise=gone),
     ]
     writes += moved_lines(order, lines, PURCHASED, now, cart=cart)
     writes += insert_writes(payments, now=now, job_id=new_ulid(now))

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.commerce.addresses import Address, tracking_link
+from dealsite.data.commerce.addresses import Address, addresses_of, tracking_link
 from dealsite.data.commerce.carts import CartChanged, CartOwner, Line, line_item, user_cart
 from dealsite.data.commerce.payment_lists import of_account
 from dealsite.data.commerce.payment_record import Payment, sums
@@ -202,7 +202,7 @@ class OrderCard:
 class Order:
     """An order; `payments` holds each instalment's `id` and the time when it is due (`due_at`).
 
-    `tags` are the back office's, `note_tokens` those of the forms of its last notes.
+    `tags` are the back office's, `note_tokens` those of the forms of its last notes; `bill_to` is another address.
     """
 
     card: OrderCard
@@ -213,6 +213,7 @@ class Order:
     timeline: tuple[Event, ...] = ()
     tags: tuple[str, ...] = ()
     note_tokens: tuple[str, ...] = ()
+    bill_to: Address | None = None
 
     @property
     def id(self) -> str:
@@ -386,13 +387,15 @@ class PaymentCard:
 class Buyer:
     """Where a user's orders go, empty before the first, what pays for them, in how many instalments.
 
-    `note` is the back office's own, which the user does not see.
+    `addresses` are those that they keep. `note` is the back office's own, which the user does not see.
     """
 
     address: Address
     card: PaymentCard | None
     plan: int = 1
     note: str = ""
+    bill_to: Address | None = None
+    addresses: tuple[Address, ...] = ()
 
 
 @access_pattern("where a user's orders go, and the card that pays", "1 get")
@@ -405,7 +408,14 @@ def buyer_from_item(item: Item) -> Buyer:
     """Return what a profile's item says of them."""
     card = item.get("card")
     kept = PaymentCard(card["gateway"], card["token"], card["label"]) if card else None
-    return Buyer(Address.from_item(item.get("address")), kept, item.get("plan", 1), item.get("note", ""))
+    return Buyer(
+        Address.from_item(item.get("address")),
+        kept,
+        item.get("plan", 1),
+        item.get("note", ""),
+        Address.from_item(item["bill_to"]) if "bill_to" in item else None,
+        addresses_of(item),
+    )
 
 
 @access_pattern("save a user's card", "1 transaction")

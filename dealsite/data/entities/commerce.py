@@ -5,7 +5,6 @@ from decimal import Decimal
 from dealsite.data import keys
 from dealsite.data.entities.attributes import (
     CENT,
-    Attribute,
     Bytes,
     Day,
     Email,
@@ -48,6 +47,7 @@ ORDER_EVENTS = (*ORDER_STATUSES, REDUCED, RETURN_ASKED, RETURN_DECLINED)
 MOST_EVENTS = 100  # of an order
 PLANS = (1, 3, 6, 12)  # numbers of instalments
 ADDRESS_CHARACTERS = 120
+MOST_ADDRESSES = 10  # that a user keeps
 NOTE_CHARACTERS = 500
 MOST_TAGS, TAG_CHARACTERS, NOTE_TOKENS = 10, 30, 10  # of an order
 TRACKING_PATTERN = r"[A-Za-z0-9][A-Za-z0-9 ._/-]{2,59}"
@@ -150,12 +150,11 @@ CART_LINE = Entity(
 
 
 def address(*, is_typed: bool = False) -> Shape:
-    """Return where an order goes; what somebody has only typed so far may be half empty."""
-    whole = Text(most=ADDRESS_CHARACTERS, personal=True, optional=is_typed)
-    extra: Attribute = Text(most=ADDRESS_CHARACTERS, personal=True, optional=True, about="flat, company")
-    postcode = Text(most=ADDRESS_CHARACTERS, personal=True, optional=True, about="not every country has them")
-    parts = dict.fromkeys(("name", "street", "postcode", "city", "country"), whole)
-    return parts | {"extra": extra, "postcode": postcode}
+    """Return where an order or its bill goes; what somebody has only typed so far may be half empty."""
+    whole, part = (Text(most=ADDRESS_CHARACTERS, personal=True, optional=one) for one in (is_typed, True))
+    country = Text(most=ADDRESS_CHARACTERS, personal=True, optional=is_typed, about="ISO 3166, or as typed")
+    parts = dict.fromkeys(("extra", "postcode", "city", "state", "phone"), part)
+    return {"name": whole, "street": whole, "country": country, **parts}
 
 
 ORDER_ADDRESS, TYPED_ADDRESS = address(), address(is_typed=True)
@@ -226,6 +225,7 @@ ORDER = Entity(
         "placed_at": Time(),
         "version": Whole(least=1, about="counts its steps, and what became of its payments"),
         "address": Map(ORDER_ADDRESS),
+        "bill_to": Map(ORDER_ADDRESS, optional=True, about="where the bill goes; missing: to the same"),
         "email": Email(least=0, about="empty: nobody is written to"),
         "payments": ListOf(Map({"id": Ulid(refers="Payment"), "due_at": Time()}), most=PLANS[-1]),
         "timeline": ListOf(Map(ORDER_EVENT), least=1, most=MOST_EVENTS),

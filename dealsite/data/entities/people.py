@@ -22,7 +22,7 @@ from dealsite.data.entities.attributes import (
     Username,
     Whole,
 )
-from dealsite.data.entities.commerce import METHOD_CHARACTERS, TYPED_ADDRESS
+from dealsite.data.entities.commerce import METHOD_CHARACTERS, MOST_ADDRESSES, TYPED_ADDRESS
 from dealsite.data.entities.entity import At, Entity
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import epoch_seconds, from_iso, time_of
@@ -123,6 +123,15 @@ PROFILE = Entity(
         "created_at": Time(copy_of="User.created_at"),
         "version": Whole(least=1, about="counts changes of both"),
         "address": Map(TYPED_ADDRESS, personal=True, optional=True, about="where the last order went"),
+        "bill_to": Map(
+            TYPED_ADDRESS, personal=True, optional=True, about="where its bill went, if elsewhere"
+        ),
+        "addresses": ListOf(
+            Map(TYPED_ADDRESS),
+            most=MOST_ADDRESSES,
+            optional=True,
+            about="for other orders, the last used first",
+        ),
         "card": Map(CARD, optional=True, about="pays for the next order"),
         "plan": Whole(least=1, optional=True, about="in how many instalments"),
         "note": Text(most=CUSTOMER_NOTE, optional=True, about="of the back office, for itself"),

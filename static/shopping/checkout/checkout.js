@@ -3,16 +3,20 @@
   const form = document.querySelector("form[data-kept-as-typed]");
   if (!form) return;
   let waiting = 0;
-  const keep = () => {
+  const stop = () => {
     clearTimeout(waiting);
     waiting = 0;
+  };
+  const keep = () => {
+    stop();
     const body = new FormData(form);
     body.set("do", "keep");
     fetch(form.action, { method: "POST", body, keepalive: true }).catch(() => {});
   };
   form.addEventListener("input", () => {
-    clearTimeout(waiting);
+    stop();
     waiting = setTimeout(keep, 300);
   });
+  form.addEventListener("submit", stop); // whose answer keeps it
   addEventListener("pagehide", () => waiting && keep());
 })();

@@ -450,6 +450,10 @@ def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
             "Failed": "0.00",
             "Refunded": "0.00",
             "Tracking number": "XY 1",
+            "Province": "",
+            "Country code": "GB",
+            "Telephone": "",
+            "Bill to": "",
         }
     ]
 

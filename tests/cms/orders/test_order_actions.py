@@ -240,7 +240,7 @@ def test_a_packing_slip_says_what_goes_where_and_no_price(office):
         "Quiet keyboard",
         "Ada Lovelace",
         "12 Analytical Row",
-        "EC1A 1BB London",
+        "London <br> EC1A 1BB <br> United Kingdom",
         order.id,
         "3 pieces in all",
     ):

@@ -7,7 +7,13 @@ from tests.builders import NOW
 from tests.orders import ADDRESS, make_order
 from tests.people import calls
 
-TYPED = {"name": "Grace Hopper", "street": "3 Harbour Road", "city": "Hamburg", "country": "Germany"}
+TYPED = {
+    "name": "Grace Hopper",
+    "street": "3 Harbour Road",
+    "postcode": "20095",
+    "city": "Hamburg",
+    "country": "DE",
+}
 
 
 def page_of(order):
@@ -40,7 +46,7 @@ def test_an_order_to_ship_leads_to_its_address_which_is_changed(office):
     shown = text(office.get(page_of(order)))
     assert "The order goes to this address now." in shown
     assert "Grace Hopper" in shown
-    assert "3 Harbour Road <br> Hamburg <br> Germany" in shown
+    assert "3 Harbour Road <br> 20095 Hamburg <br> Germany" in shown
     assert now_of(order).address.name == "Grace Hopper"
 
 

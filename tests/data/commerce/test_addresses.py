@@ -23,7 +23,7 @@ from tests.payments import pay
 from tests.races import at_once, meanwhile
 
 pytestmark = pytest.mark.usefixtures("whole_table")
-ELSEWHERE = Address("Grace Hopper", "3 Harbour Road", "2nd floor", "20095", "Hamburg", "Germany")
+ELSEWHERE = Address("Grace Hopper", "3 Harbour Road", "2nd floor", "20095", "Hamburg", "DE")
 
 
 def change(order: Order, address: Address = ELSEWHERE, by: str = "olga") -> Order:
@@ -97,7 +97,7 @@ def test_one_that_is_not_waiting_any_more_keeps_its_address(step: Callable[[Orde
 def test_what_is_no_address_or_no_order_is_refused():
     order = make_order()
     with pytest.raises(errors.Invalid) as refused:
-        change(order, Address(name="\u200b", street="1 Street", city="x" * 121, country="Germany"))
+        change(order, Address(name="\u200b", street="1 Street", city="x" * 121, country="HK"))
     assert set(refused.value.fields) == {"name", "city"}
     for username, order_id in (("bob", order.id), ("ada", make_id()), ("ada", "x"), ("#", order.id)):
         with pytest.raises(errors.NotFound):

@@ -55,7 +55,7 @@ def test_an_address_is_kept_whole_or_not_and_leaves_the_profile_alone():
     make_user("ann")
     before = profiles.get("ann")
     measured(addresses.keep_typed)(
-        "ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500), 3
+        "ann", replace(ADDRESS, street="  1   High Street ", city="", name="x" * 500), None, 3
     )
     assert order_record.buyer("ann").plan == 3
     kept = measured(order_record.buyer)("ann").address
@@ -92,7 +92,7 @@ def test_a_removed_card_pays_nothing_that_is_open_and_jobs_of_cards_may_run_in_a
 
 def test_who_is_not_there_keeps_nothing():
     with pytest.raises(NotFound):
-        addresses.keep_typed("ann", ADDRESS, 1)
+        addresses.keep_typed("ann", ADDRESS, None, 1)
     with pytest.raises(NotFound):
         order_record.save_card("ann", CARD, job_id=make_id(NOW), now=NOW)
     with pytest.raises(NotFound):

@@ -14,7 +14,7 @@ ADDRESS = {
     "extra": "Flat 2",
     "postcode": "12345",
     "city": "Town",
-    "country": "Country",
+    "country": "DE",
 }
 LINE_CARD = {
     "deal": DEAL,
@@ -67,7 +67,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "status": "DELIVERED",
         "placed_at": AT,
         "version": 3,
-        "address": ADDRESS,
+        "address": ADDRESS | {"state": "State", "phone": "+49 30 123456"},
+        "bill_to": ADDRESS,
         "email": "ann@example.org",
         "payments": [{"id": PAYMENT, "due_at": AT}],
         "timeline": [

@@ -61,6 +61,8 @@ EXAMPLES: dict[str, Item] = {
                     "city": "London",
                     "country": "United Kingdom",
                 },
+                "bill_to": {"name": "Byron & Co.", "street": "1 Row", "city": "London", "country": "GB"},
+                "addresses": [{"name": "Ada", "street": "1 Row", "state": "Kowloon", "country": "HK"}],
                 "plan": 3,
                 "card": {"gateway": "test", "token": "test:approve", "label": "Visa ending in 4242"},
                 "note": "Calls before noon.\nNever leave parcels outside.",
