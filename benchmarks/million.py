@@ -172,7 +172,7 @@ def make(gathered: Gathered, deals: int, *, now: datetime) -> None:
             times = [moment(number, deals) for number in range(first, min(first + AT_ONCE, deals))]
             new = [(ulid(at), one, by_slug[one.brand]) for at in times for one in [content(at)]]
             publishing.publish_many(new, by="million", now=min(times))
-        address = Address(name="Ada", street="1 Street", city="Town", country="Land")
+        address = Address(name="Ada", street="1 Street", postcode="10115", city="Town", country="DE")
         for number in range(others):
             at = moment(number, others)
             name = f"shopper{number}"

@@ -191,8 +191,7 @@ def _all_orders(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
         shoppers = users.get_many(order.username for order in whole)
         for order in whole:
             email = address_of_today(order, shoppers.get(order.username))
-            bill_to = ", ".join(order.bill_to.lines) if order.bill_to else ""
-            yield {"order": order, "email": email, "bill_to": bill_to, "currency": settings.DEALSITE_CURRENCY}
+            yield {"order": order, "email": email, "currency": settings.DEALSITE_CURRENCY}
 
 
 EXAMPLES = ("", "?list=placed", "?list=shipped", "?q=nothing", "?first=2026-11-01&least=1")
@@ -209,7 +208,7 @@ EXAMPLES = ("", "?list=placed", "?list=shipped", "?q=nothing", "?first=2026-11-0
     "Currency=currency, Instalments=order.card.plan, Paid=order.card.money.processed, "
     "To be paid=order.card.money.open, Failed=order.card.money.failed, Refunded=order.card.money.refunded, "
     "Tracking number=order.tracking, Province=order.address.state, Country code=order.address.country_code, "
-    "Telephone=order.address.phone, Bill to=bill_to",
+    "Telephone=order.address.phone, Bill to=order.bill_to.in_short",
     _all_orders,
 )
 def order_list(request: EditorRequest) -> HttpResponse:

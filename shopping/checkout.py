@@ -169,8 +169,8 @@ def _away(request: UserRequest) -> HttpResponse:
     _keep_typed(request)
     if request.POST["do"] == "keep":
         return HttpResponse(status=204)
-    if request.POST["do"] in ("cart", "use"):
-        return HttpResponseRedirect(reverse("cart" if request.POST["do"] == "cart" else "checkout"))
+    if name := {"cart": "cart", "use": "checkout"}.get(request.POST["do"]):
+        return HttpResponseRedirect(reverse(name))
     return to_gateway(request, back=reverse("checkout"))
 
 
@@ -218,7 +218,7 @@ def _page(
     context = {
         "form": form or OrderForm.of(buyer),
         "kept": buyer.addresses if {buyer.address, *buyer.addresses} != {buyer.address} else (),
-        "chosen_address": "" if form else buyer.address.key,
+        "chosen_address": request.POST.get("kept", buyer.address.key),
         "shown": {"version": head.version, "total": look.total},
         "ticket": ticket.signed(),
         "look": look,

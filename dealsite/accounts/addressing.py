@@ -37,8 +37,8 @@ AUTOCOMPLETE = {
 }
 
 
-def _part(label: Text = "") -> forms.CharField:
-    return forms.CharField(label=label, required=False, max_length=ADDRESS_CHARACTERS)
+def _part(label: Text = "", widget: type[forms.Widget] = forms.TextInput) -> forms.CharField:
+    return forms.CharField(label=label, required=False, max_length=ADDRESS_CHARACTERS, widget=widget)
 
 
 class AddressForm(forms.Form):
@@ -51,7 +51,7 @@ class AddressForm(forms.Form):
     postcode = _part()
     city = _part()
     state = _part()
-    phone = _part(gettext_lazy("Telephone"))
+    phone = _part(gettext_lazy("Telephone"), forms.TelInput)
 
     def __init__(self, data: QueryDict | None = None, *, is_own: bool = True, **kwargs: Any) -> None:
         """Show what was typed; browsers fill in what `is_own`."""
@@ -122,6 +122,9 @@ def address_fields(request: UserRequest) -> HttpResponse:
     """
     prefix = BILL if request.POST.get("of") == BILL else ""
     typed = typed_address(request.POST, prefix)
+    typed["country"] = typed["country"] or request.POST.get(
+        "country", ""
+    )  # that of the order is likely the bill's
     if "use" in request.POST:
         typed = kept_address(request) or {"country": typed["country"]}
     form = AddressForm(initial=typed, prefix=prefix or None, is_own="own" in request.POST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import asdict, dataclass
@@ -106,6 +106,11 @@ class OrderForm(AddressForm):
         """Return the form with what somebody typed or used last."""
         bill_to = asdict(buyer.bill_to) if buyer.bill_to else None
         return cls(initial=asdict(buyer.address), bill_to=bill_to, is_own=is_own)
+
+    def __iter__(self) -> Iterator[forms.BoundField]:
+        """All fields, those of the bill among them, by which a page says what is wrong with any."""
+        yield from super().__iter__()
+        yield from self.bill
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

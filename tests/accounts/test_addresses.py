@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
 from dealsite.data.commerce import addresses, order_record, orders
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.entities.commerce import MOST_ADDRESSES
+from dealsite.worker import loop
 from tests.orders import ADDRESS as LONDON
 from tests.people import calls, make_user, signed_in
 from tests.shop import ADDRESS as BERLIN
@@ -107,6 +109,7 @@ def test_what_was_typed_stays_when_another_country_is_chosen(ada: Client):
     form = ada.post(FIELDS, typed).context["form"]
     assert {name: form[name].value() for name in typed} == typed
     assert "postcode" in [field.name for field in form.address_fields]
+    assert ada.post(FIELDS, {"country": "US", "of": "bill"}).context["form"]["country"].value() == "US"
     bill = ada.post(FIELDS, {f"bill-{name}": value for name, value in typed.items()} | {"of": "bill"})
     assert 'name="bill-street" value="1 High Street"' in text(bill)
     assert 'autocomplete="off"' in text(bill)
@@ -133,6 +136,11 @@ def test_checkout_keeps_where_it_was_ordered_to_and_offers_it(ada: Client):
     assert 'value="1 High Street"' in text(chosen)
     other = ada.post(FIELDS, {"use": "", "kept": "", "country": "DE", "street": "typed"}).context["form"]
     assert (other["street"].value(), other["country"].value()) == (None, "DE")
+    # what is typed is none of them
+    ada.post("/checkout/", checkout_form(ada, street="typed") | {"do": "keep"})
+    page = text(ada.get("/checkout/"))
+    assert '<option value="">Another address</option>' in page
+    assert "selected>Ada Ash" not in page
     # without script
     form = checkout_form(ada) | {"do": "use", "kept": home.key}
     assert ada.post("/checkout/", form)["Location"] == "/checkout/"
@@ -147,6 +155,10 @@ def test_the_bill_goes_to_another_address(ada: Client):
     assert '<a href="#id_bill-postcode">Postcode: Enter the postcode.</a>' in text(wrong)
     assert "Complete where the bill goes." in text(wrong)
     order_id = place(ada, **bill | {"bill-name": "Ash Ltd"})
+    while loop.run_next(now=timezone.now()):
+        pass
+    (told,) = [sent.body for sent in mail.outbox if "thank you for your order" in sent.body]
+    assert "Germany\n\nThe bill goes to:\nAsh Ltd\n1 High Street\n10115 Berlin\nGermany\n" in told
     order = orders.get("ada", order_id)
     assert order.bill_to == replace(order.address, name="Ash Ltd")
     for page in (f"/checkout/{order_id}/done/", f"/account/orders/{order_id}/"):

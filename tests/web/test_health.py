@@ -61,16 +61,10 @@ def test_a_site_is_ready_when_the_table_and_every_index_answer(client, all_well)
     with table.metered() as meter:
         answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert meter.log == [
-        ("Query", "GSI1"),
-        ("Query", "GSI2"),
-        ("Query", "GSI3"),
-        ("Scan", "UserIndex"),
-        ("BatchGetItem", None),  # until all that every site has was there once
-        ("GetItem", None),
-        ("GetItem", None),
-        ("PutItem", None),
-    ]
+    assert meter.log[:4] == [("Query", "GSI1"), ("Query", "GSI2"), ("Query", "GSI3"), ("Scan", "UserIndex")]
+    side_by_side, last = sorted(operation for operation, _ in meter.log[4:-1]), meter.log[-1]
+    assert side_by_side == ["BatchGetItem", "GetItem", "GetItem"]  # the batch until a site was whole once
+    assert last == ("PutItem", None)
     assert processes.last_heartbeat("web") is not None
     found = answer.json()
     assert 0 <= found.pop("written_seconds_ago") < 60

@@ -117,7 +117,9 @@ def clean_address(address: Address) -> Address:
     postcode = rules.postcode_of(typed["postcode"])
     if typed["postcode"] and not postcode:
         found["postcode"] = _as_in(rules.examples[0])
-    elif postcode and not rules_of(country, state).postcodes_of_state.match(postcode):
+    elif (
+        postcode and state in rules.states and not rules_of(country, state).postcodes_of_state.match(postcode)
+    ):
         found["postcode"] = _("This is not a postcode of %(state)s.") % {"state": rules.states[state][0]}
     phone = phone_of(typed["phone"], country)
     if typed["phone"] and not phone:
@@ -139,7 +141,7 @@ def _as_in(example: str) -> str:
 def keep_typed(username: str, address: Address, bill_to: Address | None, plan: int) -> None:
     """Keep what was typed of addresses, whole or not, and the number of instalments; NotFound."""
     address, bill_to = _cut(address), bill_to and _cut(bill_to)
-    table.write(last_used_write(username, address, bill_to, otherwise=no_user(), plan=plan))
+    table.write(last_used_write(username, address, bill_to, exists(), otherwise=no_user(), plan=plan))
 
 
 def _cut(address: Address) -> Address:
@@ -150,7 +152,8 @@ def last_used_write(
     username: str,
     address: Address,
     bill_to: Address | None,
-    *when: Condition,
+    when: Condition,
+    *,
     otherwise: DataError,
     **more: Any,
 ) -> Update:
@@ -160,7 +163,7 @@ def last_used_write(
         key=keys.profile(username),
         set=kept | more,
         remove=() if bill_to else ("bill_to",),
-        when=when or (exists(),),
+        when=(when,),
         otherwise=otherwise,
     )
 

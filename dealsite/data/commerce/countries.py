@@ -39,11 +39,9 @@ STATES: Mapping[str, Text] = {
     "emirate": gettext_lazy("Emirate"),
     "district": gettext_lazy("District"),
 }
-
-
 LONG = re.compile(
     " SAR China|Sonderverwaltungsregion "
-)  # what Hong Kong and Macao are called by CLDR besides
+)  # of Hong Kong and Macao, whose short names Babel lacks
 
 
 @dataclass(frozen=True, slots=True)
