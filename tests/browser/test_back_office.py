@@ -257,6 +257,7 @@ def test_an_order_is_found_while_one_types_and_by_filters(office_window, search_
     assert flaws(page) == []
 
 
+@pytest.mark.sample(quick=0, whole=3)
 def test_without_script_orders_are_found_all_the_same(office_window, search_index):
     _ada, bob = order_of("ada"), order_of("bob")
     search_index()
