@@ -314,10 +314,10 @@ def _office(now: datetime, *, is_editor: bool) -> dict[str, Any]:
         more = len(late) == LISTED and bool(on_the_way.after)
         slow = Task("late", "truck", _("On the way for over a week"), shipped, len(late), or_more=more)
         tasks.append(_with_orders(slow, late))
-    sold_out = next(view for view in summaries(now) if view.topic.name == "sold-out")
-    if sold_out.number:
-        tasks.append(_sold_out(sold_out, now, is_editor=is_editor))
-    return {"tasks": tasks, "ready": sold_out.ready, "latest": latest[::-1][:LISTED], "due": due}
+    stock = [view for view in summaries(now) if view.topic.field == "stock"]
+    tasks += [_stock(view, now, is_editor=is_editor) for view in stock if view.number]
+    ready = all(view.ready for view in stock)
+    return {"tasks": tasks, "ready": ready, "latest": latest[::-1][:LISTED], "due": due}
 
 
 def _counted(task: Task, number: int) -> Task:
@@ -335,8 +335,8 @@ def _returns(asked: Sequence[ReturnRequest], *, or_more: bool) -> Task:
     return replace(task, address=reverse("cms_returns"), note=note, rows=rows[:LISTED], or_more=or_more)
 
 
-def _sold_out(view: TopicView, now: datetime, *, is_editor: bool) -> Task:
-    """Return the task of the sold-out deals: their list is the editors', who wants them the back office's."""
+def _stock(view: TopicView, now: datetime, *, is_editor: bool) -> Task:
+    """Return the task of deals with little or no stock: a list for editors, who wants them for the back office."""
     if is_editor:
         task = _topic_task(view, now, is_open=False)
         return replace(task, address=task.more, button=Task.button)

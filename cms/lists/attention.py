@@ -16,6 +16,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.vary import vary_on_headers
 
@@ -30,7 +31,7 @@ from dealsite.data.editing import links
 from dealsite.data.jobs import task_counts
 from dealsite.data.table.errors import BadCursor, NotFound
 from dealsite.data.table.ids import iso
-from dealsite.search.documents import ALT, LINK, PICTURE, STOCK, USE
+from dealsite.search.documents import ALT, FEW, LINK, LOW_STOCK, PICTURE, STOCK, USE
 from dealsite.search.finding import find
 from dealsite.search.lists import every_found, holds, lacks, page_number
 from dealsite.search.question import Question
@@ -46,7 +47,7 @@ class ProblemRow:
     """A deal or draft that needs somebody; what does not concern its topic is empty.
 
     `lacking`: what a draft lacks before it can be published. `ends`: (time as the form sends it, words).
-    `page`: id and title of the page that features it. `check`: what is known of its link.
+    `page`: id and title of the page that features it. `check`: what is known of its link. `left`: its stock.
     """
 
     card: DealCard
@@ -59,6 +60,7 @@ class ProblemRow:
     ends: Sequence[tuple[str, Promise]] = ()
     page: tuple[str, str] | None = None
     check: LinkCheck | None = None
+    left: int | None = None
 
     @property
     def key(self) -> str:
@@ -141,6 +143,15 @@ TOPICS = {
             _editors(state="live", lacks=STOCK),
             button=_("End all"),
             bulk="state=live&lacks=stock&all=1&action=expire",
+            field="stock",
+        ),
+        Topic(
+            "low-stock",
+            _("Low stock"),
+            format_lazy(_("Live deals of which {most} or fewer pieces are left."), most=LOW_STOCK),
+            _("Every live deal has enough stock."),
+            "package",
+            _editors(state="live", lacks=FEW),
             field="stock",
         ),
         Topic(
@@ -247,6 +258,7 @@ def _row(question: Question, id_: str, data: AttentionData, now: datetime) -> Pr
         entry.version,
         link=entry.content.link,
         check=entry.link_check if isinstance(entry, Deal) else None,
+        left=entry.content.stock,
     )
     if isinstance(entry, Draft):
         lacking = [FIELD_LABELS[name] for name in content.problems(entry.content, live_at=now)]

@@ -192,7 +192,7 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 15  # counts up when words are made in another way: an index of another format is made anew
+FORMAT = 16  # counts up when words are made in another way: an index of another format is made anew
 
 DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
@@ -201,7 +201,9 @@ SECOND_BITS, CENT_BITS, CHANGE_BITS = 34, 30, 22
 UNPRICED = 2**CENT_BITS - 1  # after all prices
 BRAND_SEPARATOR = "\n"
 AS_ITEMS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-PICTURE, ALT, LINK, STOCK, USE = "picture", "alt", "link", "stock", "use"  # what a deal or draft may lack
+# What a deal or draft may lack.
+PICTURE, ALT, LINK, STOCK, FEW, USE = "picture", "alt", "link", "stock", "few", "use"
+LOW_STOCK = 5  # pieces
 
 
 def _schema() -> tantivy.Schema:
@@ -271,8 +273,8 @@ class Stored:
 class StoredDocument(Stored):
     """What the index keeps of a deal, draft or brand.
 
-    `counted` is the change of how many like it. `description` is plain text. `slug` and `names` are a brand's, its own
-    name first.
+    `counted` is the change of how many like it, `offered` that of whether `few` are left. `description` is plain text.
+    `slug` and `names` are a brand's, its own name first.
     """
 
     schema = SCHEMA
@@ -286,6 +288,8 @@ class StoredDocument(Stored):
     changed_by: str = ""
     likes: int = 0
     counted: str = ""
+    few: bool = False
+    offered: str = ""
     checkpoint: str | None = None
     slug: str = ""
     names: Sequence[str] = ()
@@ -351,7 +355,7 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "category": card.category,
         "brand_slug": card.brand,
         "brand_label": [f"{card.brand}{BRAND_SEPARATOR}{card.brand_name}"] if card.brand else [],
-        "lacks": [*stored.lacks],
+        "lacks": [*stored.lacks, *[FEW] * stored.few],
         "featured": [*stored.featured],
         "sold": [card.sold] if card.sold else [],
         "title": " ".join(words_of(card.title)),
@@ -388,6 +392,11 @@ def lacking(card: DealCard, link: str, check: LinkCheck | None) -> list[str]:
     if card.sold == HERE and link:
         found.append(USE)
     return found
+
+
+def is_few(stock: int | None) -> bool:
+    """Tell whether what is left of a deal will soon be sold."""
+    return stock is not None and 0 < stock <= LOW_STOCK
 
 
 def milliseconds(moment: datetime) -> int:

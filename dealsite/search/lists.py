@@ -26,12 +26,14 @@ from dealsite.search.documents import (
     ALT,
     DEAL,
     DRAFT,
+    FEW,
     LINK,
     NEVER,
     PICTURE,
     SCHEMA,
     STOCK,
     StoredDocument,
+    is_few,
     lacking,
     milliseconds,
 )
@@ -44,6 +46,7 @@ LACKS = {  # what a list of deals can be narrowed down by
     ALT: gettext_lazy("Pictures without alt text"),
     LINK: gettext_lazy("Broken links"),
     STOCK: gettext_lazy("Sold out"),
+    FEW: gettext_lazy("Low stock"),
 }
 # Where no words say what fits best; the newest first in all other states.
 ORDER_OF = {"ending": "ending", "expired": "ended"}
@@ -146,7 +149,10 @@ def _by_state(searcher: Searcher, query: Query, now: datetime) -> dict[str, int]
 
 def lacks(entry: Entry) -> list[str]:
     """Return the kinds of things that a deal or draft, as the table has it, lacks or has wrong."""
-    return lacking(entry.card, entry.content.link, entry.link_check if isinstance(entry, Deal) else None)
+    if not isinstance(entry, Deal):
+        return lacking(entry.card, entry.content.link, None)
+    found = lacking(entry.card, entry.content.link, entry.link_check)
+    return [*found, FEW] if is_few(entry.stock) else found
 
 
 def holds(question: Question, entry: Entry, *, now: datetime) -> bool:

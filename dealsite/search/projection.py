@@ -14,7 +14,15 @@ from typing import Generic
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
 from dealsite.search import office, reader
-from dealsite.search.documents import CHECKPOINT, Found, StoredDocument, is_indexed, open_index, stored_of
+from dealsite.search.documents import (
+    CHECKPOINT,
+    Found,
+    StoredDocument,
+    is_few,
+    is_indexed,
+    open_index,
+    stored_of,
+)
 from dealsite.search.office import OfficeDocument
 from dealsite.search.reader import Unreadable, unreadable_if_it_fails
 from dealsite.stream.projection import Checkpoint, Damaged
@@ -101,13 +109,17 @@ class Generation:
             before = self._deals.known(key[0])
             if sequence > before.sequence:
                 stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
-                stored = replace(stored, sequence=sequence, likes=before.likes, counted=before.counted)
-                self._deals.put(key[0], stored)
+                others = {name: getattr(before, name) for name in OF_OTHERS}
+                self._deals.put(key[0], replace(stored, sequence=sequence, **others))
         elif is_of_likes(key):
             before = self._deals.known(key[0])
             if sequence > before.counted:
                 likes = int(item.get("likes", 0)) if item else 0
                 self._deals.put(key[0], replace(before, likes=likes, counted=sequence))
+        elif is_of_offer(key):
+            before, stock = self._deals.known(key[0]), item.get("stock") if item else None
+            if sequence > before.offered:
+                self._deals.put(key[0], replace(before, few=is_few(stock), offered=sequence))
         elif read := office.reader_of(key):
             name = office.document_key(key)
             known = self._office.known(name)
@@ -141,6 +153,7 @@ class Generation:
 
 
 INDEXED = ("DEAL#", "DRAFT#", "BRAND#")
+OF_OTHERS = ("likes", "counted", "few", "offered")  # what a deal's document has from items beside it
 
 
 class SearchIndex:
@@ -211,7 +224,7 @@ class SearchIndex:
             for number, item in enumerate(items, 1):
                 key = (item["PK"], item["SK"])
                 try:
-                    if not is_of_index(key) or is_indexed(item):
+                    if not (is_of_index(key) and not is_indexed(item)) and not is_uncounted(key, item):
                         writer.take(key, item, start.floor)
                 except Exception as error:  # noqa: BLE001 - one odd item must not hide all others
                     lacking.append((key, repr(error)))
@@ -246,3 +259,13 @@ def is_of_index(key: Key) -> bool:
 def is_of_likes(key: Key) -> bool:
     """Tell whether a key is that of how many like a deal."""
     return key[1] == "COUNTS" and key[0].startswith("DEAL#")
+
+
+def is_of_offer(key: Key) -> bool:
+    """Tell whether a key is that of a deal's stock."""
+    return key[1] == "OFFER" and key[0].startswith("DEAL#")
+
+
+def is_uncounted(key: Key, item: Item) -> bool:
+    """Tell whether an item is the stock of a deal of which any number can be had."""
+    return is_of_offer(key) and "stock" not in item

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso
 from dealsite.search import reader
-from dealsite.search.documents import StoredDocument
+from dealsite.search.documents import LOW_STOCK, StoredDocument
 from dealsite.search.finding import known_of
 from dealsite.search.office import OfficeDocument
 from dealsite.search.projection import SearchIndex
@@ -29,6 +29,16 @@ def change(item: Item, number: int, *, gone: bool = False) -> ItemChange:
 
 def likes_of(deal_id: str, number: int) -> Item:
     return {"PK": f"DEAL#{deal_id}", "SK": "COUNTS", "type": "DealCounts", "likes": number}
+
+
+def offer_of(deal_id: str, stock: int | None) -> Item:
+    left = {} if stock is None else {"stock": stock}
+    return {"PK": f"DEAL#{deal_id}", "SK": "OFFER", "type": "Offer", "id": deal_id, **left}
+
+
+def is_low(deal_id: str) -> bool:
+    found = search("", for_editors=True, kind="deal", lacks="few")
+    return deal_id in {card.id for card in found.cards}
 
 
 @pytest.fixture
@@ -225,6 +235,29 @@ for line in sys.stdin:
         other.stdin.close()
 
 
+@pytest.mark.parametrize(
+    ("stock", "few"), [(None, False), (0, False), (1, True), (LOW_STOCK, True), (LOW_STOCK + 1, False)]
+)
+@pytest.mark.parametrize("offer_first", [True, False])
+def test_an_index_knows_of_which_deals_little_is_left(index, stock, few, offer_first):
+    item = deal_item("Lamp")
+    items = [item, offer_of(item["id"], stock)]
+    index(*(reversed(items) if offer_first else items))
+    assert is_low(item["id"]) == few
+
+
+def test_what_is_sold_and_put_back_changes_of_which_deals_little_is_left(fed):
+    item = deal_item("Lamp")
+    for number, (stock, few) in enumerate([(6, False), (5, True), (0, False), (2, True), (None, False)], 1):
+        changes = [change(offer_of(item["id"], stock), number * 10)]
+        fed.apply([*changes, change(item, number * 10 + 1)])
+        fed.commit(START)
+        assert is_low(item["id"]) == few
+    fed.apply([change(offer_of(item["id"], 3), 5)])  # late
+    fed.commit(START)
+    assert not is_low(item["id"])
+
+
 IDS = [make_id(number=number) for number in range(4)]
 
 
@@ -234,10 +267,12 @@ def histories(draw):
     changes = []
     for number in range(1, draw(st.integers(1, 10)) + 1):
         item_id = draw(st.sampled_from(IDS))
-        make = draw(st.sampled_from(["deal", "draft", "likes"]))
+        make = draw(st.sampled_from(["deal", "draft", "likes", "offer"]))
         title = draw(st.sampled_from(["Lamp", "Chair", "Desk"]))
         if make == "likes":
             item = likes_of(item_id, number)
+        elif make == "offer":
+            item = offer_of(item_id, draw(st.sampled_from([None, 0, 3, 9])))
         else:
             item = (
                 deal_item(title, deal_id=item_id) if make == "deal" else draft_item(title, draft_id=item_id)
@@ -288,6 +323,9 @@ def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(runs
             counted = newest.get((f"DEAL#{deal_id}", "COUNTS"))
             liked = counted.new["likes"] if counted and counted.new else 0
             assert known.likes == (liked if known.kind == "deal" else 0)
+            offered = newest.get((f"DEAL#{deal_id}", "OFFER"))
+            left = offered.new.get("stock") if offered and offered.new else None
+            assert is_low(deal_id) == (known.kind == "deal" and left == 3)
 
     feed()
 

@@ -428,18 +428,20 @@ class AttentionData:
 
 @access_pattern("what needs an editor, as it is now", "1 batch get")
 def attention_data(kinds: Mapping[str, str], *, pages: bool = False) -> AttentionData:
-    """Return some deals (without their stock) and drafts, whose kinds are given by id; with `pages` the featured lists.
+    """Return some deals and drafts, whose kinds are given by id; with `pages` the featured lists.
 
     1 batch get for each 100 of all that; none where nothing is asked for.
     """
     entry_keys = [keys.deal(id_) if kind == Deal.kind else keys.draft(id_) for id_, kind in kinds.items()]
     page_keys = {page_id: page_key(page_id) for page_id in PAGES} if pages else {}
-    wanted = [*entry_keys, *page_keys.values()]
+    offers = {id_: keys.offer(id_) for id_, kind in kinds.items() if kind == Deal.kind}
+    wanted = [*entry_keys, *offers.values(), *page_keys.values()]
     items = table.batch_get(wanted) if wanted else {}
     data = AttentionData(pages=[from_item(page_id, items.get(key)) for page_id, key in page_keys.items()])
     for (id_, kind), key in zip(kinds.items(), entry_keys, strict=True):
         if item := items.get(key):
-            entry = deal_from_items(item, None) if kind == Deal.kind else draft_from_item(item)
+            is_deal = kind == Deal.kind
+            entry = deal_from_items(item, items.get(offers[id_])) if is_deal else draft_from_item(item)
             if not became(entry):
                 data.entries[id_] = entry
     return data

@@ -130,9 +130,10 @@ def troubles(search_index):
         "today": make_deal(title="Goes live", live_at=NOW + HOUR, picture=PICTURE),
         "ending": make_deal(title="Ends", expires_at=NOW + HOUR, picture=PICTURE),
         "sold-out": make_deal(title="Sold", stock=0, picture=PICTURE),
+        "low-stock": make_deal(title="Nearly sold", stock=5, picture=PICTURE),
         "alt-texts": damage_alt(make_deal(title="Silent", picture=PICTURE)),
         "pictures": make_deal(title="Bare"),
-        "links-aside": make_deal(title="Aside", stock=3, link=LINK, picture=PICTURE),
+        "links-aside": make_deal(title="Aside", stock=6, link=LINK, picture=PICTURE),
         "links": make_deal(title="Broken", picture=PICTURE, link=LINK),
         "featured": make_deal(title="Over", expires_at=NOW - HOUR / 2, picture=PICTURE),
         "fine": make_deal(title="Fine", picture=PICTURE),
@@ -158,6 +159,7 @@ def test_everything_that_needs_somebody_is_shown_once_for_each_reason(editor):
         "links": ["Broken"],
         "links-aside": ["Aside"],
         "sold-out": ["Sold"],
+        "low-stock": ["Nearly sold"],
         "alt-texts": ["Silent"],
         "pictures": ["Bare"],
     }
@@ -175,6 +177,7 @@ def test_everything_that_needs_somebody_is_shown_once_for_each_reason(editor):
         ("links", ["Broken"]),
         ("links-aside", ["Aside"]),
         ("sold-out", ["Sold"]),
+        ("low-stock", ["Nearly sold"]),
         ("alt-texts", ["Silent"]),
         ("pictures", ["Bare"]),
     ],
@@ -351,10 +354,10 @@ def test_titles_are_shown_as_text(editor, search_index):
 
 
 @pytest.mark.usefixtures("troubles")
-def test_the_back_office_sees_its_orders_and_of_the_topics_what_is_sold_out(office):
+def test_the_back_office_sees_its_orders_and_of_the_topics_those_of_stock(office):
     refs = [order.id for order in (make_order("zoe"), make_order("zoe"))]
     html = office.get(HOME, {"view": "deals"}).content.decode()
-    assert shown(html).keys() == {"to-ship", "sold-out"}
+    assert shown(html).keys() == {"to-ship", "sold-out", "low-stock"}
     for order_id in refs:
         assert html.count(f"/cms/orders/zoe/{order_id}/") == 2  # as a task, and among the latest
     assert f"order=zoe%2F{refs[0]}" in html
@@ -402,15 +405,16 @@ def test_failed_and_overdue_payments_lead_to_their_lists(office, counts, numbers
         assert ("failed ones among them" in task) == bool(counts.payments)
 
 
+@pytest.mark.parametrize("name", ["sold-out", "low-stock"])
 @pytest.mark.parametrize("is_editor", [False, True])
-def test_what_is_sold_out_leads_an_editor_to_its_list_and_others_to_who_wants_it(
-    sign_in, troubles, is_editor
+def test_what_lacks_stock_leads_an_editor_to_its_list_and_others_to_who_wants_it(
+    sign_in, troubles, is_editor, name
 ):
     browser = sign_in("back office", *["editor"] * is_editor)
-    task = task_of(browser.get(HOME, {"view": "office"}).content.decode(), "sold-out")
+    task = task_of(browser.get(HOME, {"view": "office"}).content.decode(), name)
     assert 'class="task-number">1<' in task
-    of_deal = reverse("cms_buyers", args=[troubles["sold-out"].id])
-    assert {*leads(task)} == {topic("sold-out") if is_editor else of_deal}
+    of_deal = reverse("cms_buyers", args=[troubles[name].id])
+    assert {*leads(task)} == {topic(name) if is_editor else of_deal}
     assert [browser.get(lead).status_code for lead in {*leads(task)}] == [200]
 
 

@@ -230,6 +230,7 @@ def test_each_list_of_what_needs_an_editor_is_a_file(editor, search_index):
         "links": ["Broken"],
         "links-aside": ["Aside"],
         "sold-out": ["Sold"],
+        "low-stock": ["Aside"],
         "alt-texts": ["Silent"],
         "pictures": ["Half done"],
     }
