@@ -149,10 +149,8 @@ def _by_state(searcher: Searcher, query: Query, now: datetime) -> dict[str, int]
 
 def lacks(entry: Entry) -> list[str]:
     """Return the kinds of things that a deal or draft, as the table has it, lacks or has wrong."""
-    if not isinstance(entry, Deal):
-        return lacking(entry.card, entry.content.link, None)
-    found = lacking(entry.card, entry.content.link, entry.link_check)
-    return [*found, FEW] if is_few(entry.stock) else found
+    found = lacking(entry.card, entry.content.link, entry.link_check if isinstance(entry, Deal) else None)
+    return [*found, FEW] if entry.kind == DEAL and is_few(entry.content.stock) else found
 
 
 def holds(question: Question, entry: Entry, *, now: datetime) -> bool:

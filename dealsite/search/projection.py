@@ -5,11 +5,11 @@ the stream was read to, take effect together, at the commit of the first part, a
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic, NamedTuple
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
@@ -109,17 +109,13 @@ class Generation:
             before = self._deals.known(key[0])
             if sequence > before.sequence:
                 stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
-                others = {name: getattr(before, name) for name in OF_OTHERS}
+                others = {name: getattr(before, name) for one in BESIDE.values() for name in one[:2]}
                 self._deals.put(key[0], replace(stored, sequence=sequence, **others))
-        elif is_of_likes(key):
+        elif beside := beside_deal(key):
             before = self._deals.known(key[0])
-            if sequence > before.counted:
-                likes = int(item.get("likes", 0)) if item else 0
-                self._deals.put(key[0], replace(before, likes=likes, counted=sequence))
-        elif is_of_offer(key):
-            before, stock = self._deals.known(key[0]), item.get("stock") if item else None
-            if sequence > before.offered:
-                self._deals.put(key[0], replace(before, few=is_few(stock), offered=sequence))
+            if sequence > getattr(before, beside.change):
+                says = {beside.name: beside.read(item or {}), beside.change: sequence}
+                self._deals.put(key[0], replace(before, **says))
         elif read := office.reader_of(key):
             name = office.document_key(key)
             known = self._office.known(name)
@@ -153,7 +149,20 @@ class Generation:
 
 
 INDEXED = ("DEAL#", "DRAFT#", "BRAND#")
-OF_OTHERS = ("likes", "counted", "few", "offered")  # what a deal's document has from items beside it
+
+
+class Beside(NamedTuple):
+    """What a deal's document says of an item beside the deal: under which name, and under which its change."""
+
+    name: str
+    change: str
+    read: Callable[[Item], Any]
+
+
+BESIDE = {
+    "COUNTS": Beside("likes", "counted", lambda item: int(item.get("likes", 0))),
+    "OFFER": Beside("few", "offered", lambda item: is_few(item.get("stock"))),
+}
 
 
 class SearchIndex:
@@ -224,7 +233,7 @@ class SearchIndex:
             for number, item in enumerate(items, 1):
                 key = (item["PK"], item["SK"])
                 try:
-                    if not (is_of_index(key) and not is_indexed(item)) and not is_uncounted(key, item):
+                    if says_something(key, item):
                         writer.take(key, item, start.floor)
                 except Exception as error:  # noqa: BLE001 - one odd item must not hide all others
                     lacking.append((key, repr(error)))
@@ -256,16 +265,14 @@ def is_of_index(key: Key) -> bool:
     return key[0] == key[1] and key[0].startswith(INDEXED)
 
 
-def is_of_likes(key: Key) -> bool:
-    """Tell whether a key is that of how many like a deal."""
-    return key[1] == "COUNTS" and key[0].startswith("DEAL#")
+def beside_deal(key: Key) -> Beside | None:
+    """Return what a deal's document says of an item beside the deal, None for any other key."""
+    return BESIDE.get(key[1]) if key[0].startswith("DEAL#") else None
 
 
-def is_of_offer(key: Key) -> bool:
-    """Tell whether a key is that of a deal's stock."""
-    return key[1] == "OFFER" and key[0].startswith("DEAL#")
-
-
-def is_uncounted(key: Key, item: Item) -> bool:
-    """Tell whether an item is the stock of a deal of which any number can be had."""
-    return is_of_offer(key) and "stock" not in item
+def says_something(key: Key, item: Item) -> bool:
+    """Tell whether a new index would be another one without an item."""
+    if is_of_index(key):
+        return is_indexed(item)
+    beside = beside_deal(key)
+    return beside is None or bool(beside.read(item))

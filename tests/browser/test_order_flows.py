@@ -17,6 +17,7 @@ from dealsite.data.commerce.order_record import Order, PaymentCard, save_card
 from dealsite.data.people import users
 from dealsite.data.table.ids import new_ulid
 from tests import people
+from tests.browser.addresses import type_address
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
 from tests.orders import make_order
@@ -53,25 +54,16 @@ def paid_order(quantity: int = 2) -> Order:
     return pay(make_order("ada", lamp, quantity=quantity, now=timezone.now() - 9 * MINUTE))
 
 
-def the_order(username: str = "ada") -> Order:
-    (card,) = orders.of_user(username).rows
-    return orders.get(username, card.id)
+def the_order() -> Order:
+    (card,) = orders.of_user("ada").rows
+    return orders.get("ada", card.id)
 
 
 def main(page: Page) -> Any:
     return page.get_by_role("main")
 
 
-def type_address(page: Page, street: str, *, script: bool) -> None:
-    """Fill in an address in Germany; without script the page has the fields of any country."""
-    page.get_by_label("Country").select_option(label="Germany")
-    expect(page.locator(".htmx-request, .htmx-settling, .htmx-added")).to_have_count(0)
-    texts = {"Name": "Ada Ash", "Street and house number": street, "Postcode": "10115", "Town": "Berlin"}
-    for label, text in texts.items():
-        page.get_by_label(re.compile(rf"^\s*{label}")).fill(text)
-
-
-def test_a_shopper_buys_changes_the_address_cancels_a_part_and_buys_again(shopper: Page, script: bool):
+def test_a_shopper_buys_changes_the_address_cancels_a_part_and_buys_again(shopper: Page):
     lamp = now_deal(title="Lamp", price=Decimal("30.00"), was_price=None, stock=9)
     shopper.goto(f"/deals/{lamp.id}/{lamp.card.slug}/")
     shopper.get_by_label("Pieces").fill("2")
@@ -79,7 +71,7 @@ def test_a_shopper_buys_changes_the_address_cancels_a_part_and_buys_again(shoppe
     expect(shopper.locator("#messages, [data-toast]").filter(has_text="is in your cart")).to_be_visible()
     shopper.goto("/cart/")
     main(shopper).get_by_role("button", name="Go to checkout").click()
-    type_address(shopper, "1 High Street", script=script)
+    type_address(shopper)
     main(shopper).get_by_role("button", name="Buy now").click()
     expect(shopper.get_by_role("heading", level=1)).to_contain_text("Thank you, ")
     order = the_order()
@@ -87,7 +79,7 @@ def test_a_shopper_buys_changes_the_address_cancels_a_part_and_buys_again(shoppe
 
     shopper.goto(f"/account/orders/{order.id}/")
     shopper.get_by_role("link", name=re.compile("Change.*It goes to")).click()
-    type_address(shopper, "9 Low Road", script=script)
+    type_address(shopper, "9 Low Road")
     main(shopper).get_by_role("button", name="Change the address").click()
     expect(main(shopper)).to_contain_text("9 Low Road")
     shopper.get_by_role("link", name="Cancel some of it").click()
@@ -101,7 +93,7 @@ def test_a_shopper_buys_changes_the_address_cancels_a_part_and_buys_again(shoppe
     expect(main(shopper)).to_contain_text("Lamp")
 
 
-def test_a_return_is_asked_for_and_declined(shopper: Page, office: Page, script: bool):
+def test_a_return_is_asked_for_and_declined(shopper: Page, office: Page):
     order = paid_order()
     order_changes.ship("ada", order.id, by="olga", now=timezone.now() - 2 * MINUTE)
     shopper.goto(f"/account/orders/{order.id}/")
@@ -135,7 +127,7 @@ def test_the_back_office_notes_tags_redirects_and_lowers_an_order(office: Page, 
     office.get_by_role("button", name="Remove the tag fragile").click()
     expect(office.get_by_role("button", name="Remove the tag fragile")).to_have_count(0)
     office.get_by_role("link", name=re.compile("Change.*Delivery")).click()
-    type_address(office, "9 Low Road", script=script)
+    type_address(office, "9 Low Road")
     office.get_by_role("button", name="Change the address").click()
     expect(main(office)).to_contain_text("9 Low Road")
     office.locator("summary", has_text="More").first.click()
@@ -172,7 +164,7 @@ def test_an_order_is_made_for_somebody_shipped_delivered_and_its_mail_sent_again
     office.get_by_label("Pieces of Lamp").fill("2")
     office.get_by_label("Pieces of Lamp").press("Enter")
     expect(office.locator("#new-order-sum")).to_contain_text("€60.00")
-    type_address(office, "1 High Street", script=script)
+    type_address(office)
     office.get_by_role("button", name="Place the order").click()
     expect(office.get_by_text("The order for Ada Ash is placed.")).to_be_visible()
     order = the_order()
@@ -189,7 +181,7 @@ def test_an_order_is_made_for_somebody_shipped_delivered_and_its_mail_sent_again
     expect(office.get_by_text("The mail is sent again, to ada@example.org.")).to_be_visible()
 
 
-def test_a_customer_and_their_order_are_found(office: Page, search_index: Any, script: bool):
+def test_a_customer_and_their_order_are_found(office: Page, search_index: Any):
     order = paid_order()
     search_index()
     office.goto("/cms/customers/")

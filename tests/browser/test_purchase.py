@@ -19,18 +19,13 @@ from dealsite.data.commerce.cart_changes import CartAddition
 from dealsite.data.commerce.order_record import PaymentCard, save_card
 from dealsite.data.people import sessions
 from dealsite.data.table.ids import new_ulid
+from tests.browser.addresses import ADDRESS, type_address
 from tests.browser.conftest import make_user, sign_in_by_form
 from tests.browser.content import now_deal
 from tests.browser.flaws import flaws
 
 pytestmark = pytest.mark.usefixtures("site")
 
-ADDRESS = {
-    "Name": "Ada Ash",
-    "Street and house number": "1 High Street",
-    "Postcode": "10115",
-    "Town": "Berlin",
-}
 CARD = PaymentCard("test", "test:approve", "Visa ending in 4242")
 
 
@@ -45,14 +40,6 @@ def badge(page: Page) -> Locator:
 def lines(page: Page) -> Locator:
     """The lines in the cart, without those saved for later."""
     return page.get_by_role("list", name="In your cart").get_by_role("listitem")
-
-
-def type_address(page: Page) -> None:
-    """Fill in where the order goes, its country first."""
-    with page.expect_response("**/account/address-fields/"):
-        page.get_by_label("Country").select_option(label="Germany")
-    for label, text in ADDRESS.items():
-        page.get_by_label(label, exact=True).fill(text)
 
 
 def told(page: Page) -> Locator:

@@ -19,12 +19,12 @@ from tests.setup.disks import mounted, read_only, small_disk  # noqa: F401 - fix
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def wait_for(true: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(true: Callable[[], bool], seconds: float = 30, *, pause: float = 0.01) -> None:
     """Look again and again until it is so; fails after a while."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"not so after {seconds} seconds"
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 class Site:

@@ -118,7 +118,7 @@ def test_on_a_full_disk_pages_are_read_writes_wait_and_all_goes_on_when_there_is
     began = time.monotonic()
     wait_for(lambda: editor.publish("Zebrawood lamp").status == 302, 5)
     assert time.monotonic() - began < 5
-    wait_for(lambda: finds(editor, "Zebrawood"), 20)
+    wait_for(lambda: finds(editor, "Zebrawood"), 20, pause=0.25)  # a limit bounds how often one may search
     wait_for(lambda: (site.var / "lake" / "state.json").stat().st_mtime_ns > lake, 20)
     assert len(editor.published) == 1 + answers.count(302) + 1
     assert deals.get_many(editor.published).keys() == set(editor.published)
