@@ -96,10 +96,10 @@ def _run(options: argparse.Namespace, var: Path) -> int:
     if weighed:
         results = f"{results}\n\n{weights.tables_of(weighed, shown)}".lstrip()
     slow: list[str] = []
-    if not options.only or "ask" in options.only:
-        askings = asking.measure(ROOT, options.folder)
-        results = f"{results}\n\n{asking.table_of(askings)}".lstrip() if askings else results
-        slow = asking.slow(askings)
+    asks = not options.only or "ask" in options.only
+    if asks and (asked := asking.measure(ROOT, options.folder, var / "engine-ask")):
+        results = f"{results}\n\n{asking.tables_of(asked)}".lstrip()
+        slow = asking.slow(asked)
     if not options.only or "fan-out" in options.only:
         sending = fan_out.measure(var / "engine-fan-out", options.users)
         results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()

@@ -29,6 +29,7 @@ CDN_GB = (
 )  # the first is free
 CDN_REQUEST, CDN_FUNCTION, FREE_CDN_REQUESTS, FREE_CDN_FUNCTIONS = 1 / MILLION, 0.1 / MILLION, 1e7, 2e6
 LOG_GB, BUCKET_GB, SECRET, ALARM = 0.50, 0.023, 0.40, 0.10
+EXPORT_GB, NIGHTS = 0.10, 30
 
 # What one page is, on average.
 PAGE_QUESTIONS = ("lists.front_page", "lists.category_page", "lists.brand_page", "deals.get_visible")
@@ -95,12 +96,12 @@ def costs(site: Site) -> dict[str, float]:
     """Return the dollars of a month, by what they are for."""
     of = units()
     tasks, vcpu, gb = site.web
-    machines = [(tasks, vcpu, gb), (site.workers, 0.5, 2), (1, 0.25, 1)]
+    machines = [(tasks, vcpu, gb), (site.workers, 0.5, 2)]
     page_reads = sum(of[name][0] for name in PAGE_QUESTIONS) / len(PAGE_QUESTIONS)
     reads = site.pages * (page_reads + SIGNED_IN * of["sessions.read"][0])
     writes = site.orders * sum(of[name][1] * times for name, times in WRITES_OF_ORDER)
     writes += site.notices * WRITES_OF_NOTICE + site.published * of["publishing.publish"][1]
-    polls = (tasks + site.workers + 1) * POLLS * SECONDS
+    polls = (tasks + site.workers) * POLLS * SECONDS
     stored = max(0, site.table_gb - FREE_TABLE_GB) * TABLE_GB + site.table_gb * RECOVERY_GB
     requests = site.pages * REQUESTS
     return {
@@ -108,6 +109,7 @@ def costs(site: Site) -> dict[str, float]:
         "table: reads": reads * READ_UNIT,
         "table: writes": writes * WRITE_UNIT,
         "table: storage and recovery": stored,
+        "table: an export each night": site.table_gb * EXPORT_GB * NIGHTS,
         "table: stream": (polls - FREE_STREAM_READS) * STREAM_READ,
         "load balancer": BALANCER_HOUR * HOURS + site.pages * PAGE_KB / MILLION * BALANCER_GB,
         "way out (NAT)": site.nats * (NAT_HOUR + ADDRESS_HOUR) * HOURS,
@@ -115,7 +117,7 @@ def costs(site: Site) -> dict[str, float]:
         "CDN: requests": max(0.0, requests - FREE_CDN_REQUESTS) * CDN_REQUEST
         + max(0.0, requests - FREE_CDN_FUNCTIONS) * CDN_FUNCTION,
         "logs": site.pages * LOG_LINE_KB / MILLION * LOG_GB,
-        "pictures, secrets, alarms": site.picture_gb * BUCKET_GB + 6 * SECRET + 11 * ALARM,
+        "pictures, secrets, alarms": site.picture_gb * BUCKET_GB + 6 * SECRET + 10 * ALARM,
     }
 
 

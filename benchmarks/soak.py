@@ -30,7 +30,7 @@ MOST_REFUSED = 0.01  # of the requests may be told that the site is busy (503); 
 SLOWER, SLOWER_BY = 3.0, 100.0  # p95 at the end: at most so many times that of the start, and so many ms
 
 # Measures that must not grow with time, and by how much they may: what caches and buffers take until they are full.
-# The table, pictures, exported files and the lake's rows grow with what is stored, so nothing bounds their bytes.
+# The table, pictures and exported files grow with what is stored, so nothing bounds their bytes.
 BOUNDS = {
     "launcher: MB": 10,
     "engine: MB": 40,
@@ -118,9 +118,11 @@ def _soak(launcher: int, var: Path, options: argparse.Namespace) -> tuple[Load, 
     django.setup()
     from django.conf import settings
 
+    from dealsite.lake import snapshots
+
     load = Load(settings.PORT, seed(datetime.now(UTC)))
-    while not (var / "lake" / "state.json").exists():
-        time.sleep(0.2)  # a question needs a lake
+    with snapshots.making(now=datetime.now(UTC)):  # for questions
+        pass
     seconds = options.minutes * 60
     began = time.monotonic()
     load.start()

@@ -1,4 +1,4 @@
-"""Real orders as the table's stream would have told of them: users, deals, offers, cart lines, orders, payments."""
+"""Real orders as the table would hold them: users, deals, prices, offers, cart lines, orders, payments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.commerce import carts
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.stream.records import ItemChange, padded
 
 BRANDS = 40
 MOST_LINES = 25  # of one order here, as in a cart
@@ -25,13 +24,13 @@ MONTH = timedelta(days=30)
 
 
 class Story:
-    """What happened, change by change, moved in time so that the last order is of now."""
+    """The items of what happened, moved in time so that the last order is of now."""
 
     def __init__(self, path: Path, *, now: datetime) -> None:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines = sorted(map(json.loads, file), key=itemgetter("ts", "order_id", "line_no"))
         self.now = now
-        self.changes: list[ItemChange] = []
+        self.items: list[Item] = []
         self._shift = now - datetime.fromisoformat(lines[-1]["ts"])
         self._begin = datetime.fromisoformat(lines[0]["ts"]) + self._shift - timedelta(days=1)
         self._cards: dict[str, Item] = {}
@@ -39,13 +38,14 @@ class Story:
         for number in range(BRANDS):
             slug = f"brand-{number}"
             brand = {"type": "Brand", "slug": slug, "name": f"Brand {number}", "created_at": iso(self._begin)}
-            self._tell(keys.brand(slug), brand, self._begin)
+            self._tell(keys.brand(slug), brand)
         for number, (ordered, group) in enumerate(groupby(lines, key=itemgetter("ts", "order_id"))):
             at = datetime.fromisoformat(ordered[0]) + self._shift
             self._order(number, at, list(group)[:MOST_LINES])
 
-    def _tell(self, key: keys.Key, new: Item | None, at: datetime, old: Item | None = None) -> None:
-        self.changes.append(ItemChange(key, old, new, padded(str(len(self.changes) + 1)), at))
+    def _tell(self, key: keys.Key, item: Item) -> None:
+        pk, sk = key
+        self.items.append({"PK": pk, "SK": sk, **item})
 
     def _user(self, username: str, at: datetime) -> None:
         if username in self._users:
@@ -53,10 +53,10 @@ class Story:
         self._users.add(username)
         joined = at - timedelta(days=len(self._users) % 90)
         user = {"type": "User", "username": username, "email": f"{username}@example.org"}
-        self._tell(keys.user(username), user | {"created_at": iso(joined)}, at)
+        self._tell(keys.user(username), user | {"created_at": iso(joined)})
         slug = f"brand-{len(self._users) % BRANDS}"
         watch = {"type": "BrandWatch", "slug": slug, "username": username, "created_at": iso(at)}
-        self._tell(keys.brand_watch(slug, username), watch, at)
+        self._tell(keys.brand_watch(slug, username), watch)
 
     def _card(self, line: dict[str, Any]) -> Item:
         if line["sku"] not in self._cards:
@@ -73,13 +73,14 @@ class Story:
             }
             self._cards[line["sku"]] = card
             deal = {"type": "Deal", "id": deal_id, "card": card, "version": 1}
-            self._tell(keys.deal(deal_id), deal, self._begin)
-            dearer = deal | {"card": card | {"price": price + 1}, "version": 2}
-            if number % 3 == 0:
-                self._tell(keys.deal(deal_id), dearer, self._begin + MONTH / 2, deal)
-                self._tell(keys.deal(deal_id), deal | {"version": 3}, self._begin + MONTH, dearer)
+            self._tell(keys.deal(deal_id), deal)
+            for change in range(3 if number % 3 == 0 else 1):
+                since = self._begin + change * MONTH / 2
+                price_id = new_ulid(since, number)
+                had = {"type": "Price", "id": price_id, "deal": deal_id, "since": iso(since)}
+                self._tell(keys.price(deal_id, since, price_id), had | {"price": price + change % 2})
             offer = {"type": "Offer", "id": deal_id, "brand": card["brand"], "category": card["category"]}
-            self._tell(keys.offer(deal_id), offer | {"price": price, "stock": number}, self._begin)
+            self._tell(keys.offer(deal_id), offer | {"price": price, "stock": number})
         return self._cards[line["sku"]]
 
     def _order(self, number: int, at: datetime, lines: list[dict[str, Any]]) -> None:
@@ -97,13 +98,11 @@ class Story:
                 "at": iso(at - SHOPPING),
                 "card": card | {"deal": card["id"], "quantity": line["qty"], "username": username},
             }
-            there = owner.line("ACTIVE", at - SHOPPING, line_id)
-            self._tell(there, held, at - SHOPPING)
-            if (number + n) % 10 == 0:
-                continue  # it stays in the cart
-            self._tell(there, None, at, held)
+            if (number + n) % 10 == 0:  # it stays in the cart
+                self._tell(owner.line("ACTIVE", at - SHOPPING, line_id), held)
+                continue
             bought = held | {"status": "PURCHASED", "at": iso(at), "order": order_id}
-            self._tell(owner.line("PURCHASED", at, line_id), bought, at)
+            self._tell(owner.line("PURCHASED", at, line_id), bought)
             total, pieces = total + card["price"] * line["qty"], pieces + line["qty"]
         status = "CANCELLED" if number % 17 == 0 else "DELIVERED" if number % 3 else "PLACED"
         note = "Ordered twice." if number % 2 else "Changed my mind."
@@ -120,7 +119,7 @@ class Story:
             "timeline": [placed, {"status": status, "at": iso(at + SHOPPING), "by": username, "note": note}],
             "card": card | {"pieces": pieces, "lines": len(lines)},
         }
-        self._tell(keys.order(username, order_id), order, at)
+        self._tell(keys.order(username, order_id), order)
         for part in range(3):
             self._payment(number * 3 + part, username, order_id, part, total / 3, at + part * MONTH)
 
@@ -143,4 +142,4 @@ class Story:
             "tries": 3 if failed else 0,
             "reason": "insufficient funds" if number % 2 else "card expired",
         }
-        self._tell(keys.payment(username, due_at, payment_id), payment, self.now)
+        self._tell(keys.payment(username, due_at, payment_id), payment)

@@ -1,4 +1,4 @@
-"""The stream: how many records a second a consumer reads, and puts into the lake; what a new lake takes."""
+"""The stream: how many records a second a consumer reads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ DAYS = 30
 
 @dataclass(frozen=True)
 class Streaming:
-    """Records a second, read and put into the lake; items a second of a new lake; its size."""
+    """How many records there were, and how many were read a second."""
 
     records: int
     read: float
-    into_lake: float
-    rebuilt: float
-    megabytes: float
 
 
 class Nothing:
@@ -58,11 +55,8 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
     from dealsite.data import table
     from dealsite.data.table import schema
     from dealsite.engine.server import Engine
-    from dealsite.lake.projection import Lake
-    from dealsite.lake.store import Folder
-    from dealsite.stream import rebuilding
     from dealsite.stream.consumer import Consumer
-    from dealsite.stream.projection import Checkpoint, Projection
+    from dealsite.stream.projection import Checkpoint
     from dealsite.stream.records import Stream
 
     table.be_patient()
@@ -77,25 +71,13 @@ def measure(folder: Path, records: int = RECORDS) -> Streaming:
         stream = Stream.of_table()
         now = datetime.now(UTC)
         start = Checkpoint(stream.arn, now, {shard.id: "" for shard in stream.shards()})
-        lake = Lake(Folder(folder / "lake"))
-        lake.build([], start)
-        lake.swap()
-        lake.open()
-        rates = []
-        projections: tuple[Projection, ...] = Nothing(folder), lake
-        for projection in projections:
-            consumer = Consumer(projection, stream, start, clock=lambda: now)
-            began = time.perf_counter()
-            read = sum(iter(consumer.round, 0))
-            consumer.commit()
-            rates.append(read / (time.perf_counter() - began))
-        lake.close()
+        consumer = Consumer(Nothing(folder), stream, start, clock=lambda: now)
         began = time.perf_counter()
-        items = rebuilding.rebuild(lake, now=now)
-        rebuilt = items / (time.perf_counter() - began)
-        size = sum(path.stat().st_size for path in (folder / "lake").rglob("*.parquet"))
+        read = sum(iter(consumer.round, 0))
+        consumer.commit()
+        taken = time.perf_counter() - began
         table.reset()
-    return Streaming(records, rates[0], rates[1], rebuilt, size / 1e6)
+    return Streaming(records, read / taken)
 
 
 def _lines(number: int) -> Iterator[dict]:
@@ -136,9 +118,6 @@ def table_of(streaming: Streaming) -> str:
     rows = [
         ("records (cart lines over a month)", f"{streaming.records:,}"),
         ("read, records a second", f"{streaming.read:,.0f}"),
-        ("read and put into the lake, records a second", f"{streaming.into_lake:,.0f}"),
-        ("a new lake from a scan, items a second", f"{streaming.rebuilt:,.0f}"),
-        ("the lake's size, MB", f"{streaming.megabytes:.1f}"),
     ]
     lines = [f"| {what} | {value} |" for what, value in rows]
     return "\n".join(["| the stream | |", "|---|---:|", *lines])

@@ -1,14 +1,16 @@
-"""The back office's questions to the lake: a SELECT, its answer as table, chart and CSV, questions ready and saved."""
+"""The back office's questions to a snapshot of the table: a SELECT, its answer, questions ready and saved."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
@@ -19,13 +21,14 @@ from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office
 from dealsite.accounts.security_log import note
 from dealsite.ask import charts, runs
-from dealsite.ask.lake import Lake, is_elsewhere, may_ask, open_lake
+from dealsite.ask.lake import Lake, may_ask, open_lake
 from dealsite.ask.runs import Run
 from dealsite.data.editing import questions
 from dealsite.data.editing.questions import SavedQuestion
 from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE
+from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
-from dealsite.data.table.ids import new_id, new_ulid
+from dealsite.data.table.ids import is_ulid, new_id, new_ulid, time_of
 from dealsite.text.spreadsheets import number_in
 from dealsite.web.pages import open_while
 
@@ -41,7 +44,7 @@ class QuestionForm(forms.Form):
 
     sql = CleanTextField(
         label=gettext_lazy("Question"),
-        help_text=gettext_lazy("One SELECT over the tables of the lake, as DuckDB writes it. Times are UTC."),
+        help_text=gettext_lazy("One SELECT over the tables, as DuckDB writes it. Times are UTC."),
         max_length=LONGEST_SQL,
         strip=False,
         error_messages={"required": gettext_lazy("Write a question: one SELECT.")},
@@ -80,8 +83,15 @@ class AnswerView:
 
 
 @back_office.form("1 query", at=("", "?ready=price-history-of-a-deal"))
+@vary_on_headers("HX-Request")
 def ask(request: EditorRequest) -> HttpResponse:
-    """The editor of questions; a question that is sent is asked, and leads to its answer."""
+    """The editor of questions; a question that is sent is asked, and leads to its answer.
+
+    For htmx, while one waits for a newer snapshot, what there is to say of that.
+    """
+    if request.htmx:
+        shown = _snapshot(request, open_lake(request.user.roles))
+        return render(request, "cms/ask/_snapshot.html", shown)
     if request.method != "POST":
         return _page(request, _form(*_form_from_address(request)))
     form = QuestionForm(request.POST)
@@ -185,6 +195,35 @@ def answer_csv(request: EditorRequest, run_id: str) -> StreamingHttpResponse:
 
 
 @back_office.action
+def new_snapshot(request: EditorRequest) -> HttpResponse:
+    """Have a worker make a snapshot of now; the page says when it is there."""
+    if not settings.DEALSITE_NIGHTLY_SNAPSHOT:
+        raise NotFound()
+    now = timezone.now()
+    limits.count_use(request, "snapshot", now=now)
+    job_id = command_runs.plan(command_runs.SNAPSHOT, due=now.replace(second=0, microsecond=0))
+    return redirect(f"{reverse('cms_ask')}?{urlencode({'waits': job_id})}")
+
+
+def _snapshot(request: EditorRequest, lake: Lake | None) -> dict[str, Any]:
+    """Return what the page says of the snapshot, and of the one that its address waits for. 1 get if it does."""
+    waits, failed = request.GET.get("waits", ""), ""
+    if not is_ulid(waits) or (lake and lake.at >= time_of(waits)):
+        waits = ""
+    else:
+        job = jobs.get(waits)
+        if job.kind != command_runs.SNAPSHOT:
+            raise NotFound()
+        failed = job.error if job.state in ("failed", "cancelled") else ""
+    return {
+        "as_of": lake.at if lake else None,
+        "waits": "" if failed else waits,
+        "failed": failed,
+        "can_renew": settings.DEALSITE_NIGHTLY_SNAPSHOT,
+    }
+
+
+@back_office.action
 @open_while("read-only")
 def cancel_answer(request: EditorRequest, run_id: str) -> HttpResponse:
     """End a question that is being answered."""
@@ -275,11 +314,10 @@ def _page(request: EditorRequest, form: QuestionForm, *, status: int = 200, **mo
     lake: Lake | None = open_lake(request.user.roles)
     page = {
         "form": form,
-        "has_lake": lake is not None,
-        "elsewhere": is_elsewhere(),
-        "tables": [table for table in lake.tables if not table.is_history] if lake else [],
+        "tables": lake.tables if lake else [],
         "ready": _ready(request).values(),
         "saved": questions.newest(),
+        **_snapshot(request, lake),
         **more,
     }
     return render(request, "cms/ask/ask.html", page, status=status)

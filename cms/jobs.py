@@ -38,7 +38,7 @@ from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash_record import EMPTY_TRASH
 from dealsite.data.entities.work import FORMER_EXPORTS, SEND_MESSAGE
 from dealsite.data.jobs import exports, jobs, processes, queue
-from dealsite.data.jobs.command_runs import BACKUP, CHECK_TABLE, CLOSE_DAY, RETENTION
+from dealsite.data.jobs.command_runs import BACKUP, CHECK_TABLE, CLOSE_DAY, RETENTION, SNAPSHOT
 from dealsite.data.jobs.exports import DELETE_EXPORT, EXPORT_LIST, ExportPayload, kept_until
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Job
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
@@ -75,6 +75,7 @@ KINDS = {
     CHECK_TABLE: gettext_lazy("Check of the table"),
     CLOSE_DAY: gettext_lazy("Closing of the day"),
     BACKUP: gettext_lazy("Backup"),
+    SNAPSHOT: gettext_lazy("Snapshot for questions"),
     RETENTION: gettext_lazy("Removal of what is old"),
 }
 MAIL = gettext_lazy("Mail")  # of whatever kind; to whom stays the worker's business

@@ -5,21 +5,20 @@ Editors see what concerns deals; orders, revenue and sign-ups are the back offic
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import formats, timezone
+from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.views.decorators.vary import vary_on_headers
 
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import staff
-from dealsite.ask import numbers as lake_numbers
-from dealsite.ask.lake import open_lake
-from dealsite.ask.numbers import OF_EDITORS, SPAN, WEEK, Number
-from dealsite.lake.entities import ADMIN
+from dealsite.ask import numbers as snapshot_numbers
+from dealsite.ask.numbers import OF_EDITORS, SPAN, Day, Number
+from dealsite.lake import snapshots
 from dealsite.templatetags.design import grouped, money
 
 WIDTH, HEIGHT, EDGE = 80, 32, 2  # of a figure's line, in the units of its drawing
@@ -27,22 +26,17 @@ FEW = 20  # fewer than that are compared by their difference, not by percents
 
 
 @staff.page("none")
-@vary_on_headers("HX-Request")
 def numbers(request: EditorRequest) -> HttpResponse:
     """What happened in the last 30 days, day by day."""
-    template = "cms/home/_numbers.html" if request.htmx else "cms/home/numbers.html"
-    found = of_lake(wait=True)
     is_office = request.user.has_role("back office")
-    shown = [number for number in found.values() if is_office or number.name in OF_EDITORS]
-    return render(request, template, {"numbers": shown})
+    shown = [number for number in of_snapshot().values() if is_office or number.name in OF_EDITORS]
+    return render(request, "cms/home/numbers.html", {"numbers": shown})
 
 
-def of_lake(*, wait: bool) -> dict[str, Number]:
-    """Return the numbers of the last 30 days; none where the lake gives none, or without `wait` not at once."""
-    lake = open_lake({ADMIN})  # they are the same for all who see them
-    if lake is None:
-        return {}
-    return lake_numbers.last_30_days(lake, now=timezone.now()) if wait else lake_numbers.known(lake)
+def of_snapshot() -> dict[str, Number]:
+    """Return the numbers of the newest snapshot by their names; none if there is none. No requests."""
+    snapshot = snapshots.newest()
+    return snapshot_numbers.of(snapshot.folder) if snapshot else {}
 
 
 @dataclass(frozen=True)
@@ -73,29 +67,34 @@ class Figure:
 
 
 def figure(number: Number, address: str) -> Figure:
-    """Return a number of today, compared with the same day of last week by this time; a level with yesterday's."""
+    """Return a number of its last day, compared with the same day of the week before; a level with the day before."""
+    words = _("on %(day)s") % {"day": said_day(number.before)}
+    title = _("%(number)s on %(day)s") % {"number": number.title, "day": said_day(number.last)}
+    change = _compared(number, number.last.value, number.before.value, words)
+    return Figure(title, amount_of(number.last.value, number), address, change, *lines(number))
+
+
+def figure_of_today(number: Number, today: Decimal, before: Decimal, day: date, address: str) -> Figure:
+    """Return a number of today so far, compared with what there was by this time of a day of last week."""
+    words = _("on last %(day)s by this time") % {"day": formats.date_format(day, "D")}
+    title = _("%(number)s today") % {"number": number.title}
+    change = _compared(number, today, before, words)
+    return Figure(title, amount_of(today, number), address, change, *lines(number))
+
+
+def said_day(day: Day) -> str:
+    return formats.date_format(day.day, "D, j M")
+
+
+def lines(number: Number) -> tuple[str, str]:
+    """Return the lines of the last two weeks and of the two before; a level has the first alone."""
+    if not number.days:
+        return "", ""
     values = [day.value for day in number.days]
     if number.is_level:
-        before, now, top, bottom = [], values[-SPAN:], max(values), min(values)
-        words, title = _("since yesterday"), str(number.title)
-    else:
-        before, now, top, bottom = (
-            values[-2 * SPAN : -SPAN],
-            values[-SPAN:],
-            max(values[-2 * SPAN :]),
-            Decimal(),
-        )
-        day = formats.date_format(number.days[-1 - WEEK].day, "D")
-        words = _("on last %(day)s by this time") % {"day": day}
-        title = _("%(number)s today") % {"number": number.title}
-    return Figure(
-        title,
-        amount_of(number.today, number),
-        address,
-        _compared(number, number.today, number.before, words),
-        path_of(now, top, bottom),
-        path_of(before, top, bottom),
-    )
+        return path_of(values[-SPAN:], max(values), min(values)), ""
+    before, top = values[-2 * SPAN : -SPAN], max(values[-2 * SPAN :])
+    return path_of(values[-SPAN:], top, Decimal()), path_of(before, top, Decimal())
 
 
 def two_weeks(number: Number) -> Change:

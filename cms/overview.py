@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -15,17 +16,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.vary import vary_on_headers
 
 from cms import site_state
 from cms.lists.attention import OPENED, TopicView, opened_address, show, summaries
 from cms.logs import AuditRow, row
-from cms.numbers import Change, Figure, figure, of_lake, two_weeks
+from cms.numbers import Change, Figure, figure, figure_of_today, of_snapshot, two_weeks
 from cms.order_list import slips_address
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import staff
 from dealsite.accounts.requests import destination
+from dealsite.ask.numbers import WEEK, Number
 from dealsite.data.catalogue import featured_plans
 from dealsite.data.commerce import orders, payment_record
 from dealsite.data.commerce.order_record import OrderCard, ReturnRequest
@@ -40,6 +41,7 @@ from dealsite.data.people import profiles
 from dealsite.data.table.ids import first_ulid_of, iso
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import known_of
+from dealsite.search.office_finding import placed
 from dealsite.templatetags.design import grouped, money
 from dealsite.text.stored_words import Text
 from dealsite.worker.schedule import SCHEDULE
@@ -101,15 +103,11 @@ VIEWS = {
     "office": ("back office", gettext_lazy("Back office")),
     "site": ("admin", gettext_lazy("Site")),
 }
-NUMBERS = {
-    "deals": {
-        "live_deals": "cms_deals",
-        "interests": "cms_numbers",
-        "cart_lines": "cms_numbers",
-        "new_deals": "cms_deals",
-    },
-    "office": {"orders": "cms_orders", "revenue": "cms_payments"},
-    "site": {},
+NUMBERS = {  # of editors
+    "live_deals": "cms_deals",
+    "interests": "cms_numbers",
+    "cart_lines": "cms_numbers",
+    "new_deals": "cms_deals",
 }
 CHARTS = {"deals": "cart_lines", "office": "revenue", "site": "sign_ups"}
 ACTIVITY = {  # kinds of things whose changes concern a view; none: all of them
@@ -151,17 +149,13 @@ class Task:
     f"1 get + {6 + len(SCHEDULE)} queries",
     at=("", "?view=deals", "?view=office", "?view=site", "?open=drafts"),
 )
-@vary_on_headers("HX-Request")
 def overview(request: EditorRequest) -> HttpResponse:
-    """What needs somebody in their role, how the last days went, and what was done; for htmx the numbers alone."""
+    """What needs somebody in their role, how the last days went, and what was done."""
     now = timezone.now()
     views = [(name, words) for name, (needed, words) in VIEWS.items() if request.user.has_role(needed)]
     asked = request.GET.get("view", "")
     view = asked if asked in dict(views) else views[-1][0]
     context: dict[str, Any] = {"view": view, "views": views}
-    if request.htmx:
-        due = _due_today(now) if view == "office" else None
-        return render(request, "cms/home/_todays_numbers.html", context | _numbers(view, due, wait=True))
     if view == "deals":
         read = partial(_deals, now, request.GET.get("open", ""))
     elif view == "office":
@@ -170,17 +164,18 @@ def overview(request: EditorRequest) -> HttpResponse:
         read = partial(_site, now)
     parts, entries = together(read, partial(audit.newest, now=now, most=READ))
     context |= (
-        _numbers(view, parts.get("due"), wait=False)
-        | parts
-        | {"activity": _activity(entries, ACTIVITY[view])}
+        _numbers(view, parts.get("due"), now) | parts | {"activity": _activity(entries, ACTIVITY[view])}
     )
     return render(request, "cms/home/overview.html", context)
 
 
-def _numbers(view: str, due: Totals | None, *, wait: bool) -> dict[str, Any]:
-    """Return the figures and the chart of a view, the back office's with what is `due` today; `is_late`: to come."""
-    found = of_lake(wait=wait)
-    figures = [figure(found[name], reverse(url)) for name, url in NUMBERS[view].items() if found]
+def _numbers(view: str, due: Totals | None, now: datetime) -> dict[str, Any]:
+    """Return the figures and the chart of a view, the back office's as of now with what is `due` today."""
+    found = of_snapshot()
+    if view == "office":
+        figures = _todays_orders(found, now)
+    else:
+        figures = [figure(found[name], reverse(url)) for name, url in NUMBERS.items() if name in found]
     if due:
         waiting = task_counts.of_process.current().orders
         figures += [
@@ -188,12 +183,25 @@ def _numbers(view: str, due: Totals | None, *, wait: bool) -> dict[str, Any]:
             _count(_("To ship"), waiting, reverse("cms_orders", query={"list": "placed"})),
         ]
     number = found.get(CHARTS[view])
-    return {
-        "figures": figures,
-        "number": number,
-        "change": number and two_weeks(number),
-        "is_late": not found and not wait,
-    }
+    return {"figures": figures, "number": number, "change": number and two_weeks(number)}
+
+
+def _todays_orders(found: dict[str, Number], now: datetime) -> list[Figure]:
+    """Return the orders of today (UTC) and what they come to, compared with the same day of last week by this time."""
+    midnight, week = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0), timedelta(WEEK)
+    today, before = placed(midnight, now), placed(midnight - week, now - week)
+    if today is None or before is None:
+        return []
+    return [
+        figure_of_today(
+            found.get(name) or Number(name, ()),
+            Decimal(today[part]),
+            Decimal(before[part]),
+            (midnight - week).date(),
+            reverse(url),
+        )
+        for part, (name, url) in enumerate({"orders": "cms_orders", "revenue": "cms_payments"}.items())
+    ]
 
 
 def _due_today(now: datetime) -> Totals:

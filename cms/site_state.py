@@ -129,7 +129,7 @@ def _machines(listed: Iterable[Process], now: datetime) -> list[Machine]:
 
 LONG_WAIT = timedelta(minutes=10)  # for a job that is due
 BACKUP_EVERY = timedelta(days=7)
-PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index"), "lake": gettext_lazy("lake")}
+PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index")}
 
 
 @dataclass(frozen=True)

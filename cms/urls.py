@@ -117,6 +117,7 @@ urlpatterns = [
     path("jobs/<str:job_id>/retry/", jobs.retry_job, name="cms_retry_job"),
     path("numbers/", numbers.numbers, name="cms_numbers"),
     path("ask/", ask.ask, name="cms_ask"),
+    path("ask/snapshot/", ask.new_snapshot, name="cms_new_snapshot"),
     path("ask/answers/<str:run_id>/", ask.answer, name="cms_answer"),
     path("ask/answers/<str:run_id>/csv/", ask.answer_csv, name="cms_answer_csv"),
     path("ask/answers/<str:run_id>/cancel/", ask.cancel_answer, name="cms_cancel_answer"),

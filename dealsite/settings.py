@@ -34,6 +34,8 @@ DEALSITE_DEMO = env("DEALSITE_DEMO", kinds.flag, True)
 DEALSITE_CHECK_LINKS = env("DEALSITE_CHECK_LINKS", kinds.flag, HTTPS)
 # each night, a worker [checks the table](operations.md#checking-the-table), or a sample of a large one
 DEALSITE_NIGHTLY_CHECK = env("DEALSITE_NIGHTLY_CHECK", kinds.flag, True)
+# each night, a worker makes a [snapshot](operations.md#snapshots) of the table for questions
+DEALSITE_NIGHTLY_SNAPSHOT = env("DEALSITE_NIGHTLY_SNAPSHOT", kinds.flag, True)
 # each night, a worker moves the payments processed until midnight (UTC) to the history
 DEALSITE_CLOSE_DAY = env("DEALSITE_CLOSE_DAY", kinds.flag, True)
 # for how many seconds a page is cached for visitors who are not signed in
@@ -101,10 +103,11 @@ DYNAMODB_ENDPOINT_URL = env("DYNAMODB_ENDPOINT_URL", kinds.endpoint, "")
 # the region of the table and the buckets; credentials come from where every AWS tool finds them.
 # Default: `AWS_DEFAULT_REGION`, else eu-central-1
 DEALSITE_REGION = env("AWS_REGION", str, os.environ.get("AWS_DEFAULT_REGION") or "eu-central-1")
-# a place in S3 for the lake, as `s3://bucket/prefix`; without it the lake is in the data folder
+# a place in S3 for snapshots of the table, as `s3://bucket/prefix`; without it they are in the worker's data folder,
+# which the web server must share
 DEALSITE_LAKE = env("DEALSITE_LAKE", kinds.bucket_place, "")
 # the projections that workers on this machine feed
-DEALSITE_PROJECTIONS = env("DEALSITE_PROJECTIONS", kinds.some_of("lake", "search"), ["lake", "search"])
+DEALSITE_PROJECTIONS = env("DEALSITE_PROJECTIONS", kinds.some_of("search"), ["search"])
 
 # -- Data over the years ------------------------------------------------------------------------------------------
 # where `manage.py backup` writes its archives, and `restore --check` finds the newest.
@@ -302,6 +305,10 @@ if DEALSITE_MEDIA_BUCKET:
 if DEALSITE_PRIVATE_BUCKET:
     _private = {"bucket_name": DEALSITE_PRIVATE_BUCKET, "region_name": DEALSITE_REGION}
     STORAGES["private"] = {"BACKEND": _BUCKET, "OPTIONS": _private}
+if DEALSITE_LAKE:
+    _name, _, _prefix = DEALSITE_LAKE.removeprefix("s3://").partition("/")
+    _lake = {"bucket_name": _name, "location": _prefix, "region_name": DEALSITE_REGION}
+    STORAGES["lake"] = {"BACKEND": _BUCKET, "OPTIONS": _lake}
 
 # -- What a browser may do ---------------------------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {

@@ -58,7 +58,7 @@ def buckets(now: datetime) -> Iterator[Finding]:
         private = _impatient("private")
         yield from _tried("DEALSITE_PRIVATE_BUCKET", bucket, private, name, is_public=False)
     if settings.DEALSITE_LAKE:
-        yield _lake(name)
+        yield from _tried("DEALSITE_LAKE", settings.DEALSITE_LAKE, _impatient("lake"), name, is_public=False)
     elif not settings.DEALSITE_MEDIA_BUCKET and not settings.DEALSITE_EMBEDDED:
         todo = "Right for a single machine; several need DEALSITE_MEDIA_BUCKET and DEALSITE_PRIVATE_BUCKET."
         yield Finding("buckets", "Pictures and files are on this machine's disk.", todo, is_needed=False)
@@ -96,7 +96,7 @@ def _tried(setting: str, bucket: str, storage: Storage, name: str, *, is_public:
         todo = "Let the public read it, or the CDN of DEALSITE_MEDIA_HOST; setup_site looks again."
         yield Finding("buckets", f"{bucket}: visitors cannot see its pictures.", todo, is_needed=False)
     elif can_be_seen and not is_public:
-        todo = "Turn on Block Public Access: it holds files of orders and payments."
+        todo = "Turn on Block Public Access: what it holds concerns nobody else."
         yield Finding("buckets", f"{bucket}: everybody can read it.", todo)
     else:
         yield Finding("buckets", f"{bucket} takes, returns and deletes files.")
@@ -108,21 +108,6 @@ def _can_be_seen(address: str) -> bool:
             return bool(answer.read(len(CONTENT)) == CONTENT)
     except OSError:  # a refusal is one, too
         return False
-
-
-def _lake(name: str) -> Finding:
-    from dealsite.lake.store import store_of_site  # and pyarrow, for which the launcher has no use
-
-    store, lake = store_of_site(), settings.DEALSITE_LAKE
-    try:
-        store.put(name, CONTENT)
-        is_same = store.get(name) == CONTENT
-        store.delete(name)
-    except OSError as error:
-        return _refused("DEALSITE_LAKE", lake, error)
-    if not is_same:
-        return Finding("buckets", f"{lake} returns something else than was put into it.", RIGHTS)
-    return Finding("buckets", f"{lake} takes, returns and deletes files.")
 
 
 def _refused(setting: str, bucket: str, error: Exception) -> Finding:

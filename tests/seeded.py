@@ -310,8 +310,7 @@ def with_two_factor(user: User) -> User:
 
 def ask(var: Path, now: datetime) -> tuple[str, list[str]]:
     """Save a question of the admin's; have some answered as lines, bars or a table alone, and some not at all."""
-    lakes.write(var / "lake", lakes.shop().changes)
-    lake = lake_in(var / "lake", {"admin"})
+    lake = lake_in(lakes.write(var / "lake", lakes.shop()), {"admin"})
     asked = [runs.ready_questions()[slug].sql for slug in ("revenue-by-day", "best-selling-deals")]
     asked += ["SELECT range, repeat('long', 50) FROM range(120)", "SELECT 1 WHERE false", "SELECT oops"]
     made = [new_ulid(now, number) for number in range(len(asked))]

@@ -104,7 +104,7 @@ MENU = (
         _("Insight"),
         (
             Place("cms_numbers", _("Numbers"), "chart-column", BOTH, "g n", _("charts sales statistics")),
-            Place("cms_ask", _("Ask"), "database", OFFICE, "g a", _("questions sql lake")),
+            Place("cms_ask", _("Ask"), "database", OFFICE, "g a", _("questions sql snapshot")),
         ),
     ),
     MenuGroup(

@@ -118,7 +118,7 @@ PARTS: dict[str, Text] = {
     "worker": gettext_lazy("Worker"),
     "engine": gettext_lazy("Engine"),
 }
-PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("Search index"), "lake": gettext_lazy("Lake")}
+PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("Search index")}
 STATES: dict[str, Text] = {
     "following": gettext_lazy("up to date"),
     "building": gettext_lazy("is being built"),

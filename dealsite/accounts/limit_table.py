@@ -64,6 +64,7 @@ ROWS = (
     LimitRow("my-data", _("Files of all that is stored about oneself"), "3/1d", "20/1h", "200/1h"),
     LimitRow("link", _("Links of shops read for a deal"), "30/1m", "60/1m", "300/1m"),
     LimitRow("question", _("Questions asked of the data"), "60/10m", "120/10m", "600/10m"),
+    LimitRow("snapshot", _("Snapshots asked for"), "6/1h", "12/1h", "12/1h"),
     LimitRow("answer", _("Answers read"), "60/1m", "120/1m", "300/1m", in_memory=True),
 )
 

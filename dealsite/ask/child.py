@@ -2,13 +2,12 @@
 
 Run as a script by `runs`, with an empty environment. The question is one JSON object:
 
-    sql, views (name -> the SELECT that it stands for), folders (name -> those of its files), lake (all files),
+    sql, views (name -> the SELECT that it stands for), folders (name -> that of its files), lake (all files),
     rows, size (bytes; both of the answer), memory (bytes), seconds, threads, progress (a file descriptor),
     parent (the process without which this one ends)
 
 The answer is lines of JSON: {"columns": [[name, type], ...]}, then a list for each row, then {"end": {...}};
-or {"refused": sentence}, of a question that cannot be answered as it stands, with "again" if it can be with
-the files of now. Anything else: it broke off.
+or {"refused": sentence}, of a question that cannot be answered as it stands. Anything else: it broke off.
 """
 
 import datetime
@@ -70,7 +69,7 @@ IN_SESSION = (
 
 
 def connect(question: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Open an empty database in memory that reaches no file but the lake's, and no setting."""
+    """Open an empty database in memory that reaches no file but the snapshot's, and no setting."""
     memory, threads = f"{question['memory'] // 1_000_000}MB", str(question["threads"])
     limits: dict[str, Any] = {"memory_limit": memory, "threads": threads}
     connection = duckdb.connect(":memory:", config=SWITCHES | limits)
@@ -96,7 +95,7 @@ def answer(question: dict[str, Any], out: TextIO) -> None:
     connection = connect(question)
     sql, views = question["sql"], question["views"]
     asked = tables_of(sql, views, connection)
-    shut(connection, sorted({folder for name in asked for folder in question["folders"][name]}))
+    shut(connection, sorted(question["folders"][name] for name in asked))
     for name in sorted(asked):
         connection.execute(f'CREATE VIEW "{name}" AS {views[name]}')
     (statement,) = connection.extract_statements(sql)
@@ -175,7 +174,7 @@ def _note_progress(connection: duckdb.DuckDBPyConnection, place: int | None, par
 
 
 def sentence(error: duckdb.Error, lake: str) -> str:
-    """Return DuckDB's words for people who asked, without where on this machine the lake is."""
+    """Return DuckDB's words for people who asked, without where on this machine the files are."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return (
             "This needs more memory than a question may have. "
@@ -185,7 +184,7 @@ def sentence(error: duckdb.Error, lake: str) -> str:
     if type(error) is duckdb.Error or (
         isinstance(error, duckdb.InvalidInputException) and lake in str(error)
     ):
-        return "A file of the lake is damaged, and the worker replaces it. Ask again in a minute."
+        return "A file of this snapshot is damaged. Make a newer one."
     return str(error).replace(lake, "").strip()
 
 
@@ -200,8 +199,7 @@ def main() -> None:
         except (Refused, confinement.NotConfined) as refused:
             _line(out, {"refused": str(refused)})
         except duckdb.IOException:
-            why = "The lake was being renewed while this was read. Ask again."
-            _line(out, {"refused": why, "again": True})
+            _line(out, {"refused": "This snapshot is gone: there are newer ones. Ask again."})
         except duckdb.Error as error:
             _line(out, {"refused": sentence(error, question["lake"])})
         except MemoryError:

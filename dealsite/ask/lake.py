@@ -1,33 +1,28 @@
-"""The lake as a question sees it: the tables and columns that its asker may ask, and the SELECT that each stands for.
+"""A snapshot as a question sees it: the tables and columns that its asker may ask, and the SELECT that each stands for.
 
-Whatever else the lake holds is not there for the question.
+Whatever else the snapshot holds is not there for the question.
 """
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 
-from django.conf import settings
-
-from dealsite.lake import manifest, views
+from dealsite.data.table.ids import time_of
+from dealsite.lake import snapshots
 from dealsite.lake.entities import ADMIN, ENTITIES
-from dealsite.lake.store import Folder
 
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
-    """A table of the lake: its columns with their types, the SELECT over the files of this moment, their folders."""
+    """A table: its columns with their types, the SELECT over its files, the folder that they lie in."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
     select: str
-    folders: tuple[str, ...]
-
-    @property
-    def is_history(self) -> bool:
-        return self.name.endswith("_history")
+    folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,44 +33,38 @@ class Lake:
     tables: list[LakeTable]
     roles: frozenset[str]
 
+    @property
+    def at(self) -> datetime:
+        """The moment that it shows."""
+        return time_of(self.folder.name)
+
 
 def open_lake(roles: Collection[str]) -> Lake | None:
-    """Return the site's lake as its files are now, for roles; None if this machine has none, or not all of it."""
-    folder = Path(settings.VAR) / "lake"
-    if (
-        settings.DEALSITE_LAKE
-        or not (folder / manifest.STATE).is_file()
-        or not manifest.is_whole(Folder(folder))
-    ):
-        return None
-    return lake_in(folder, roles)
-
-
-def is_elsewhere() -> bool:
-    """Tell whether the lake is in a bucket, where Athena answers questions."""
-    return bool(settings.DEALSITE_LAKE)
+    """Return the newest snapshot of the table that this machine has, for roles; None if it has none. No requests."""
+    snapshot = snapshots.newest()
+    return lake_in(snapshot.folder, roles) if snapshot else None
 
 
 def lake_in(folder: Path, roles: Collection[str]) -> Lake:
-    """Return the lake in a folder as its files are now: they come and go, and so does what is returned."""
-    entities = [seen for entity in ENTITIES if (seen := entity.seen_by(roles))]
-    queries = views.duckdb_queries(folder, entities)
-    tables = []
-    for entity in entities:
-        now, history = entity.table, f"{entity.table}_history"
-        columns, changes = views.current_columns(entity), views.history_columns(entity)
-        folders = [f"{part}/entity={now}" for part in (manifest.CURRENT, manifest.RECENT, manifest.HISTORY)]
-        places = tuple(str(folder / name) for name in folders)
-        tables.append(LakeTable(now, tuple(columns.items()), queries[now], places))
-        tables.append(LakeTable(history, tuple(changes.items()), queries[history], places))
-    return Lake(folder, sorted(tables, key=attrgetter("name")), frozenset(roles))
+    """Return the snapshot in a folder, for roles."""
+    found = [
+        LakeTable(
+            seen.table,
+            tuple(snapshots.columns_of(seen).items()),
+            snapshots.query(folder, seen),
+            str(folder / seen.table),
+        )
+        for entity in ENTITIES
+        if (seen := entity.seen_by(roles))
+    ]
+    return Lake(folder, sorted(found, key=attrgetter("name")), frozenset(roles))
 
 
 def may_ask(sql: str, roles: Collection[str]) -> bool:
     """Tell whether a question of the site's own names nothing that roles keep from its asker."""
     words = set(re.findall(r"\w+", sql.lower()))
     for entity in ENTITIES:
-        if words.isdisjoint({entity.table, f"{entity.table}_history"}):
+        if entity.table not in words:
             continue
         seen = entity.seen_by(roles)
         if seen is None or not words.isdisjoint(entity.kinds.keys() - seen.kinds.keys()):

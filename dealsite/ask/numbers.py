@@ -1,10 +1,9 @@
-"""The important numbers of the last 30 days, for the CMS's overview; asked at most once a minute."""
+"""The important numbers of the last 30 days, for the CMS: counted as a snapshot is made, and kept beside its files."""
 
-import threading
-import time
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,12 +11,9 @@ from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
-from dealsite.ask import runs
 from dealsite.ask.charts import Chart, Series, line_chart
-from dealsite.ask.lake import Lake
-from dealsite.ask.runs import Answer
-from dealsite.data.table.errors import DataError
-from dealsite.data.table.ids import new_ulid
+from dealsite.lake.entities import ENTITIES
+from dealsite.lake.snapshots import query
 
 SQL = (Path(__file__).parent / "numbers.sql").read_text("utf-8")
 NUMBERS = {
@@ -38,23 +34,21 @@ OF_EDITORS = (
     "messages",
 )  # others are the back office's
 DAYS, SPAN, WEEK = 30, 14, 7
-FRESH = 60.0  # seconds
-PATIENCE = 2.5  # seconds; a page waits no longer
-SITE = " site"  # asks in nobody's name: no user name has a space
+FILE = "numbers.json"
+MEMORY = "500MB"
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A number of a day (UTC), and how much of it there was by this time of the day."""
+    """A number of a day (UTC)."""
 
     day: date
     value: Decimal = Decimal()
-    by_now: Decimal = Decimal()
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number of each of the last 30 days, the last of which is today."""
+    """One number of each of the 30 days before a snapshot's."""
 
     name: str
     days: Sequence[Day]
@@ -74,22 +68,21 @@ class Number:
 
     @property
     def total(self) -> Decimal:
-        return self.today if self.is_level else _sum(self.days)
+        return self.last.value if self.is_level else _sum(self.days)
 
     @property
-    def today(self) -> Decimal:
-        return self.days[-1].value
+    def last(self) -> Day:
+        return self.days[-1]
 
     @property
-    def before(self) -> Decimal:
-        """What today is measured by: a level by yesterday's, else the same day of last week by this time of the day."""
-        return self.days[-2].value if self.is_level else self.days[-1 - WEEK].by_now
+    def before(self) -> Day:
+        """What the last day is measured by: a level by the day before, else the same day of the week before."""
+        return self.days[-2 if self.is_level else -1 - WEEK]
 
     @property
     def two_weeks(self) -> tuple[Decimal, Decimal]:
-        """The sum of the last two weeks, and of the two before them until this time of the day."""
-        *earlier, last = self.days[-2 * SPAN : -SPAN]
-        return _sum(self.days[-SPAN:]), _sum(earlier) + last.by_now
+        """The sum of the last two weeks, and of the two before them."""
+        return _sum(self.days[-SPAN:]), _sum(self.days[-2 * SPAN : -SPAN])
 
     @property
     def pairs_of_days(self) -> list[tuple[Day, Day]]:
@@ -120,45 +113,31 @@ def _sum(days: Sequence[Day]) -> Decimal:
     return sum((day.value for day in days), Decimal())
 
 
-_lock = threading.Lock()
-_known: dict[Path, tuple[float, dict[str, Number]]] = {}
+def write(snapshot: Path, *, last: date) -> None:
+    """Count the numbers of the 30 days (UTC) until `last` in a snapshot, and keep them in its folder."""
+    import duckdb  # which no page needs
+
+    with duckdb.connect(config={"memory_limit": MEMORY, "threads": "1", "temp_directory": ""}) as connection:
+        for entity in ENTITIES:
+            connection.execute(f'CREATE VIEW "{entity.table}" AS {query(snapshot, entity)}')
+        rows = connection.execute(SQL, {"last": last}).fetchall()
+    counted = [[name, (last - day).days, value] for name, day, value in rows]
+    (snapshot / FILE).write_text(json.dumps({"last": last.isoformat(), "counted": counted}), "ascii")
 
 
-def known(lake: Lake) -> dict[str, Number]:
-    """Return the numbers by their names if they were asked for within a minute, else none."""
-    asked_at, numbers = _known.get(lake.folder, (-FRESH, {}))
-    return numbers if time.monotonic() - asked_at < FRESH else {}
-
-
-def last_30_days(lake: Lake, *, now: datetime) -> dict[str, Number]:
-    """Return the numbers by their names, up to a minute old; none if the lake does not give them in time."""
-    with _lock:
-        if numbers := known(lake):
-            return numbers
-        try:
-            run = runs.start(SQL, run_id=new_ulid(now), by=SITE, lake=lake, patience=PATIENCE)
-            numbers = _numbers(run.answer(), now.date())
-        except DataError:
-            return {}
-        runs.forget(run)
-        _known[lake.folder] = time.monotonic(), numbers
-        return numbers
-
-
-def forget() -> None:
-    """Ask again next time."""
-    with _lock:
-        _known.clear()
-
-
-def _numbers(answer: Answer, today: date) -> dict[str, Number]:
-    found = {name: [Day(today - timedelta(days=ago)) for ago in reversed(range(DAYS))] for name in NUMBERS}
-    for name, ago, *values in answer.rows:
-        read = Decimal if name == "revenue" else _whole
+def of(snapshot: Path) -> dict[str, Number]:
+    """Return the numbers of a snapshot by their names; none if it has none. No requests."""
+    try:
+        kept = json.loads((snapshot / FILE).read_text("ascii"))
+    except FileNotFoundError:
+        return {}
+    last = date.fromisoformat(kept["last"])
+    found = {name: [Day(last - timedelta(days=ago)) for ago in reversed(range(DAYS))] for name in NUMBERS}
+    for name, ago, value in kept["counted"]:
         days = found[name]
-        days[-1 - int(ago)] = Day(days[-1 - int(ago)].day, *(read(str(value)) for value in values))
+        days[-1 - ago] = Day(days[-1 - ago].day, _exact(name, value))
     return {name: Number(name, days) for name, days in found.items()}
 
 
-def _whole(text: str) -> Decimal:
-    return Decimal(int(Decimal(text)))  # beside money, the lake gives all of them cents
+def _exact(name: str, text: str) -> Decimal:
+    return Decimal(text) if name == "revenue" else Decimal(int(Decimal(text)))  # beside money, all have cents

@@ -33,7 +33,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from dealsite.ask.lake import Lake, keeps_reach, lake_in
+from dealsite.ask.lake import Lake, keeps_reach
 from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
 from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
 from dealsite.processes.orphans import first_free
@@ -76,10 +76,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a question was not answered, in words for whoever asked; `again` if only files went meanwhile."""
+    """Why a question was not answered, in words for whoever asked."""
 
     why: str
-    again: bool = False
 
 
 def read_answer(path: Path) -> Answer | Refusal | None:
@@ -92,7 +91,7 @@ def read_answer(path: Path) -> Answer | Refusal | None:
     if not parts or not isinstance(parts[-1], dict):
         return None
     if "refused" in parts[-1]:
-        return Refusal(str(parts[-1]["refused"]), bool(parts[-1].get("again")))
+        return Refusal(str(parts[-1]["refused"]))
     if "end" not in parts[-1] or "columns" not in parts[0]:
         return None
     columns = [Column(name, kind) for name, kind in parts[0]["columns"]]
@@ -153,7 +152,6 @@ MOST = 100  # runs that are kept
 GRACE = 5.0  # seconds after a child should have ended by itself
 SLOTS = 4  # questions that are answered at the same time,
 SLOTS_EACH = 2  # and those of one person
-TRIES = 3  # if the lake's files are renewed while they are read
 STARTING = 0.5  # seconds in which a child that ended may still be noted
 
 
@@ -207,7 +205,7 @@ def start(
     patience: float = 0.0,
     on_start: Callable[[], None] = lambda: None,
 ) -> Run:
-    """Ask a question of what a lake shows under a new id; wait so many seconds for its end.
+    """Ask a question of a snapshot under a new id; wait so many seconds for its end.
 
     Invalid if there is no question, TooManyRequests if too many are being answered. `on_start` is called when it is
     sure to be asked, and not asked if that fails. Who is no user (with a space before the name) may ask any number.
@@ -224,19 +222,12 @@ def start(
         asked = {"sql": sql, "title": title, "by": by, "roles": sorted(lake.roles)}
         asked["at"] = iso(time_of(run_id))
         (folder / "question.json").write_text(json.dumps(asked), "ascii")
-        for _try in range(TRIES):
-            child = _child(folder, taken, sql, lake, limits)
-            try:
-                code = child.wait(patience)
-            except subprocess.TimeoutExpired:
-                rest = (folder, child, limits.seconds + GRACE)
-                threading.Thread(target=_watch, args=rest, daemon=True).start()
-                break
-            _note_end(folder, code)
-            found = read_answer(folder / "answer")
-            if not (isinstance(found, Refusal) and found.again):
-                break
-            lake = lake_in(lake.folder, lake.roles)
+        child = _child(folder, taken, sql, lake, limits)
+        try:
+            _note_end(folder, child.wait(patience))
+        except subprocess.TimeoutExpired:
+            rest = (folder, child, limits.seconds + GRACE)
+            threading.Thread(target=_watch, args=rest, daemon=True).start()
     return look(run_id, by=by, roles=lake.roles)
 
 
@@ -263,7 +254,7 @@ def _child(
         question = {
             "sql": sql,
             "views": {table.name: table.select for table in lake.tables},
-            "folders": {table.name: table.folders for table in lake.tables},
+            "folders": {table.name: table.folder for table in lake.tables},
             "lake": str(lake.folder),
             "progress": progress.fileno(),
             "parent": os.getpid(),

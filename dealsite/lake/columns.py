@@ -1,4 +1,4 @@
-"""The columns of the lake: what kinds there are, where their values come from, and how a stored value becomes one."""
+"""The columns of the tables: what kinds there are, where their values come from, and how a stored value becomes one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.utils.crypto import salted_hmac
 
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.table.convert import Item
-from dealsite.data.table.ids import folded, from_iso, time_of
+from dealsite.data.table.ids import folded, time_of
 
 Source = Callable[[Item], Any]
 
@@ -35,7 +35,7 @@ class Column:
             found = self.source(item)
             return None if found is None else KINDS[self.kind].convert(found)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            return None  # one odd item must not keep all others from the lake
+            return None  # one odd item must not keep all others out
 
 
 def attribute(name: str) -> Source:
@@ -109,24 +109,11 @@ KINDS: Mapping[str, Kind] = {
     "flag": Kind("boolean", "boolean", lambda value: value if isinstance(value, bool) else None),
     "json": Kind("varchar", "string", _json),
 }
-# The lake's own columns beside an entity's, and their kinds.
-KEY = {"item_key": "text", "sequence": "text", "changed_at": "time"}
-STATE = KEY | {"deleted": "flag"}
-CHANGE = KEY | {"change": "text"}
-DAY = {"day": "date"}
 
 
 def by_id(item: Item) -> datetime:
     """When the item's id was made."""
     return time_of(item["id"])
-
-
-def by_creation(item: Item) -> datetime:
-    return from_iso(item["created_at"])
-
-
-def by_beginning(item: Item) -> datetime:
-    return from_iso(item["since"])
 
 
 def hashed_email(item: Item) -> str | None:

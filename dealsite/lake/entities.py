@@ -1,4 +1,4 @@
-"""Which entities go into the lake, and with which columns: what is named here, and nothing else.
+"""Which entities go into a snapshot, and with which columns: what is named here, and nothing else.
 
 Left out is whatever could let somebody in or tell who they are: passwords, session keys and visitors' cookies (also
 their hashes), reset tokens (they stand in the payload of jobs), a gateway's name for a card, names, addresses but
@@ -9,20 +9,16 @@ Each table names the role that may ask it, its audience; admins may ask all of t
 none. What is personal is theirs, too, unless the table is made `with_people`, and so is what `for_admins` names.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from functools import cached_property
 
 from dealsite.data.entities import chart
 from dealsite.data.entities.attributes import Map, Shape
-from dealsite.data.table.convert import Item
 from dealsite.lake.columns import (
     Column,
     Source,
     attribute,
-    by_beginning,
-    by_creation,
     by_id,
     country,
     hashed_email,
@@ -32,22 +28,16 @@ from dealsite.lake.columns import (
 )
 
 OFFICE, ADMIN = "back office", "admin"  # audiences
-TIMELESS = date(2000, 1, 1)  # the partition of what has no day of its creation
 
 
 @dataclass(frozen=True)
 class Entity:
-    """A type of item and its table; `created` tells the day (UTC) of an item's creation, by which it is partitioned.
-
-    `is_partial`: some of its columns are kept from whoever it was made for.
-    """
+    """A type of item and its table, for whom the table is."""
 
     type: str
     table: str
     columns: tuple[Column, ...]
-    created: Callable[[Item], datetime] | None = None
     audience: str = ADMIN
-    is_partial: bool = False
 
     def seen_by(self, roles: Collection[str]) -> "Entity | None":
         """Return it with the columns that somebody with some roles may ask; None if that is none."""
@@ -55,17 +45,7 @@ class Entity:
             return self
         if self.audience not in roles:
             return None
-        columns = tuple(column for column in self.columns if not column.is_for_admins)
-        return replace(self, columns=columns, is_partial=len(columns) < len(self.columns))
-
-    def day(self, item: Item) -> date:
-        """Return the day of an item's partition, the same for as long as the item is there."""
-        if self.created is None:
-            return TIMELESS
-        try:
-            return self.created(item).date()
-        except (AttributeError, LookupError, TypeError, ValueError):
-            return TIMELESS
+        return replace(self, columns=tuple(column for column in self.columns if not column.is_for_admins))
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -90,7 +70,7 @@ def columns(
         source = sources.get(name) or RENAMED.get(name, name)
         if isinstance(source, str):
             if declared[source].secret:
-                raise ValueError(f"{source} is secret and has no place in the lake.")
+                raise ValueError(f"{source} is secret and has no place in a snapshot.")
             if declared[source].personal and not with_people:
                 kept.add(name)
             told, source = declared[source].column, attribute(source)
@@ -112,7 +92,6 @@ RENAMED: Mapping[str, Source | str] = {
 def _entity(
     type_: str,
     table: str,
-    created: Callable[[Item], datetime] | None,
     text: str,
     *,
     audience: str = ADMIN,
@@ -122,19 +101,18 @@ def _entity(
 ) -> Entity:
     shape, for_all = chart.ENTITIES[type_].shape, with_people or audience == ADMIN
     made = columns(shape, text, for_admins, with_people=for_all, **sources)
-    return Entity(type_, table, made, created, audience)
+    return Entity(type_, table, made, audience)
 
 
 def _relation(type_: str, table: str, more: str = "") -> Entity:
     text = f"slug username created_at {more}"
-    return _entity(type_, table, by_creation, text, audience=OFFICE)
+    return _entity(type_, table, text, audience=OFFICE)
 
 
 ENTITIES: tuple[Entity, ...] = (
     _entity(
         "Deal",
         "deals",
-        by_id,
         "id title brand brand_name category price condition was_price low low_seen_at low_seen_on raised_from sold "
         "shop is_ad voucher_code article_number live_at:time expires_at sold_out featured_on link description version "
         "created_at created_by updated_at updated_by",
@@ -142,12 +120,11 @@ ENTITIES: tuple[Entity, ...] = (
         with_people=True,
         audience=OFFICE,
     ),
-    _entity("Offer", "offers", by_id, "id brand category price expires_at stock elsewhere", audience=OFFICE),
-    _entity("Price", "prices", by_beginning, "id deal since price new_seller", audience=OFFICE),
+    _entity("Offer", "offers", "id brand category price expires_at stock elsewhere", audience=OFFICE),
+    _entity("Price", "prices", "id deal since price new_seller", audience=OFFICE),
     _entity(
         "Draft",
         "drafts",
-        by_id,
         "id title brand brand_name category price condition was_price low_seen_at low_seen_on sold shop is_ad "
         "voucher_code article_number expires_at link description stock version published_as created_by "
         "updated_at updated_by",
@@ -155,33 +132,25 @@ ENTITIES: tuple[Entity, ...] = (
     _entity(
         "Brand",
         "brands",
-        by_creation,
         "slug name description version created_at updated_at updated_by",
         with_people=True,
         audience=OFFICE,
     ),
-    _entity("BrandCounts", "brand_counts", None, "slug deals likes watches", audience=OFFICE),
+    _entity("BrandCounts", "brand_counts", "slug deals likes watches", audience=OFFICE),
     _entity(
         "Category",
         "categories",
-        None,
         "slug name description featured featured_at featured_by version updated_at updated_by",
         with_people=True,
         audience=OFFICE,
     ),
-    _entity("CategoryCounts", "category_counts", None, "slug deals likes watches", audience=OFFICE),
+    _entity("CategoryCounts", "category_counts", "slug deals likes watches", audience=OFFICE),
     _entity(
-        "FrontPage",
-        "front_pages",
-        None,
-        "featured featured_at featured_by",
-        with_people=True,
-        audience=OFFICE,
+        "FrontPage", "front_pages", "featured featured_at featured_by", with_people=True, audience=OFFICE
     ),
     _entity(
         "EditorsChoicePage",
         "editors_choice_pages",
-        None,
         "featured featured_at featured_by",
         with_people=True,
         audience=OFFICE,
@@ -190,23 +159,19 @@ ENTITIES: tuple[Entity, ...] = (
     _relation("BrandWatch", "brand_watches", "muted"),
     _relation("CategoryLike", "category_likes"),
     _relation("CategoryWatch", "category_watches", "muted"),
-    _entity("DealLike", "deal_likes", by_creation, "deal username created_at", audience=OFFICE, deal="slug"),
-    _entity(
-        "User", "users", by_creation, "username email_hash roles timezone created_at deleted_at suspended_at"
-    ),
+    _entity("DealLike", "deal_likes", "deal username created_at", audience=OFFICE, deal="slug"),
+    _entity("User", "users", "username email_hash roles timezone created_at deleted_at suspended_at"),
     _entity(
         "Message",
         "messages",
-        by_id,
         "id username kind headline deal order_id unread:flag sent_at:time",
         unread=is_there("GSI1PK"),
         sent_at=by_id,
     ),
-    _entity("Job", "jobs", by_id, "id kind state tries progress created_at:time", created_at=by_id),
+    _entity("Job", "jobs", "id kind state tries progress created_at:time", created_at=by_id),
     _entity(
         "CartHead",
         "cart_heads",
-        None,
         "username is_visitor:flag active saved version",
         with_people=True,
         audience=OFFICE,
@@ -214,7 +179,6 @@ ENTITIES: tuple[Entity, ...] = (
     _entity(
         "CartLine",
         "cart_lines",
-        by_id,
         "id deal username is_visitor:flag status status_at order_id title brand brand_name category "
         "price quantity added_at:time",
         status_at="at",
@@ -225,7 +189,6 @@ ENTITIES: tuple[Entity, ...] = (
     _entity(
         "Order",
         "orders",
-        by_id,
         "id username email_hash status placed_at status_at:time status_note total "
         "pieces lines plan country postcode_area payments timeline "
         "version",
@@ -240,7 +203,6 @@ ENTITIES: tuple[Entity, ...] = (
     _entity(
         "Payment",
         "payments",
-        by_id,
         "id account order_id instalment instalments amount cut due_at status "
         "next_at tries final closed transaction_id processed_at reason "
         "refunds timeline version",
@@ -250,17 +212,11 @@ ENTITIES: tuple[Entity, ...] = (
         audience=OFFICE,
     ),
     _entity(
-        "AuditEntry",
-        "audit_entries",
-        by_id,
-        "id done_at done_by kind subject what note",
-        done_at="at",
-        done_by="by",
+        "AuditEntry", "audit_entries", "id done_at done_by kind subject what note", done_at="at", done_by="by"
     ),
     _entity(
         "SecurityEvent",
         "security_events",
-        by_id,
         "id happened_at event username network page detail request",
         happened_at="at",
     ),

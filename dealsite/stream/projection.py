@@ -1,6 +1,6 @@
 """What a projection has to be able to do, so that a consumer can feed it, and how far it has come in the stream.
 
-A projection (the lake, the search index) is a second form of what the table holds. A consumer feeds it each change
+A projection (the search index) is a second form of what the table holds. A consumer feeds it each change
 at least once; with its checkpoint it keeps where it stands, so that killed anywhere it ends equal to the table.
 """
 

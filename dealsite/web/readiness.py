@@ -127,9 +127,8 @@ WARNINGS = MappingProxyType(
         "disk": "A disk will soon be full.",
         "jobs": "Jobs wait for a worker of another build: those that run do not know their kind.",
         "worker": "No worker has run for a minute: jobs, mails and payments wait.",
-        "lake": "No worker on this machine feeds the lake, or it is behind.",
         "search": "No worker on this machine feeds the search index, or it is behind.",
-        "skipped": "Changes were skipped that the lake or the search index could not take.",
+        "skipped": "Changes were skipped that the search index could not take.",
     }
 )
 

@@ -32,7 +32,6 @@ from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.gateways import choice as gateways
 from dealsite.gateways.interface import Gateway
-from dealsite.lake.projection import Lake
 from dealsite.pictures import renditions
 from dealsite.processes import heartbeat
 from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
@@ -77,7 +76,7 @@ HANDLERS: dict[str, jobs.Handler] = {
     **dict.fromkeys(GONE, no_longer_done),
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
-PROJECTIONS: dict[str, Callable[[], Projection]] = {Lake.name: Lake, SearchIndex.name: SearchIndex}
+PROJECTIONS: dict[str, Callable[[], Projection]] = {SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 CHARGE_SECONDS = 5.0  # while no payment is due
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged

@@ -219,8 +219,14 @@ def back_up(held: HeldJob) -> str:
     return run_apart((sys.executable, "-m", "django", *words), held.renew)
 
 
+def take_snapshot(held: HeldJob) -> str:
+    """Make a snapshot of the table for questions."""
+    words = ("snapshot", "--unnoted")  # the worker notes how it went
+    return run_apart((sys.executable, "-m", "django", *words), held.renew)
+
+
 def run_apart(command: Sequence[str], renew: Callable[[], object]) -> str:
-    """Run a command that talks to another engine in a process of its own; return its last words, or raise DataError.
+    """Run a command in a process of its own; return its last words, or raise DataError.
 
     `renew` is called each two seconds; where it raises, the command is killed.
     """
@@ -310,6 +316,7 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
 
 SCHEDULE = (
     NightlyCommand(command_runs.BACKUP, 0, "DEALSITE_NIGHTLY_BACKUPS", back_up),
+    NightlyCommand(command_runs.SNAPSHOT, 0, "DEALSITE_NIGHTLY_SNAPSHOT", take_snapshot),
     NightlyCommand(command_runs.CLOSE_DAY, 1, "DEALSITE_CLOSE_DAY", close_day),
     NightlyCommand(
         command_runs.RETENTION,

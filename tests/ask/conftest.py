@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dealsite.ask import numbers, runs
+from dealsite.ask import runs
 from dealsite.ask.lake import Lake, lake_in
 from dealsite.ask.runs import Run
 from dealsite.data.table.ids import new_ulid
@@ -22,10 +22,8 @@ _numbers = count(1)
 
 @pytest.fixture(scope="session")
 def lake_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with the items of `lakes.shop`; nothing may change it."""
-    folder = tmp_path_factory.mktemp("asked") / "lake"
-    lakes.write(folder, lakes.shop().changes)
-    return folder
+    """A snapshot with the items of `lakes.shop`; nothing may change it."""
+    return lakes.write(tmp_path_factory.mktemp("lake"), lakes.shop())
 
 
 @pytest.fixture
@@ -44,7 +42,6 @@ def _still_today() -> None:
 def var(settings: Any, tmp_path: Path) -> Path:
     """The data folder of one test."""
     settings.VAR = tmp_path / "var"
-    numbers.forget()
     return tmp_path / "var"
 
 

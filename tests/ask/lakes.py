@@ -1,20 +1,18 @@
-"""Makes small lakes for questions: items as the table holds them, told as changes."""
+"""Makes small snapshots for questions: items as the table holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from dealsite.ask import numbers
 from dealsite.data import keys
 from dealsite.data.commerce import carts
+from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import iso, new_ulid
-from dealsite.lake.projection import Lake
-from dealsite.lake.store import Folder
-from dealsite.stream.projection import Checkpoint
-from dealsite.stream.records import ItemChange, padded
+from dealsite.lake import snapshots
 
 TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)  # questions ask of the last days
 DAY = timedelta(days=1)
@@ -25,17 +23,14 @@ DEALS = {  # title: brand, category, price
 }
 
 
-class Teller:
-    """Collects changes, each with the next sequence number."""
+class Shop:
+    """A table's items by their keys."""
 
     def __init__(self) -> None:
-        self.changes: list[ItemChange] = []
+        self.items: dict[keys.Key, Item] = {}
 
-    def put(self, key: keys.Key, moment: datetime = TODAY, /, **item: Any) -> None:
-        self.changes.append(ItemChange(key, None, item, padded(str(len(self.changes) + 1)), moment))
-
-    def gone(self, key: keys.Key, moment: datetime = TODAY, /, **old: Any) -> None:
-        self.changes.append(ItemChange(key, old, None, padded(str(len(self.changes) + 1)), moment))
+    def put(self, key: keys.Key, /, **item: Any) -> None:
+        self.items[key] = item
 
 
 def deal_id(title: str) -> str:
@@ -54,9 +49,9 @@ def card(title: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def shop() -> Teller:
+def shop() -> Shop:
     """Two users, three deals, two orders and a cancelled one, a cart left alone, payments of every state."""
-    tell = Teller()
+    tell = Shop()
     for slug in ("nordlicht", "aurora"):
         tell.put(
             keys.brand(slug), type="Brand", slug=slug, name=slug.title(), created_at=iso(TODAY - 90 * DAY)
@@ -76,13 +71,14 @@ def shop() -> Teller:
     for number, title in enumerate(DEALS):
         deal, brand = deal_id(title), DEALS[title][0]
         item = {"type": "Deal", "id": deal, "version": 1, "card": card(title, id=deal)}
-        tell.put(keys.deal(deal), TODAY - 60 * DAY, **item)
+        tell.put(keys.deal(deal), **item)
         offer = {"id": deal, "brand": brand, "price": Decimal(DEALS[title][2]), "stock": 10 * number}
-        tell.put(keys.offer(deal), TODAY - 60 * DAY, type="Offer", **offer)
+        tell.put(keys.offer(deal), type="Offer", **offer)
         if title == "Keyboard":
-            for price in ("90.00", "80.00"):
-                changed = {**item, "card": card(title, id=deal, price=Decimal(price))}
-                tell.put(keys.deal(deal), TODAY - 30 * DAY, **changed)
+            for days, price in ((60, "80.00"), (30, "90.00"), (20, "80.00")):
+                since, id_ = TODAY - days * DAY, new_ulid(TODAY - days * DAY)
+                price_item = {"id": id_, "deal": deal, "since": iso(since), "price": Decimal(price)}
+                tell.put(keys.price(deal, since, id_), type="Price", **price_item)
     buy(tell, "ann", 1, {"Kettle": 2, "Keyboard": 1}, TODAY - 10 * DAY)
     buy(tell, "bob", 2, {"Keyboard": 3}, TODAY - DAY, country="FR")
     buy(tell, "bob", 3, {"Kettle": 1}, TODAY - 3 * DAY, status="CANCELLED", note="Ordered twice.")
@@ -116,7 +112,7 @@ def shop() -> Teller:
 
 
 def into_cart(
-    tell: Teller, username: str, number: int, title: str, quantity: int, at: datetime
+    tell: Shop, username: str, number: int, title: str, quantity: int, at: datetime
 ) -> dict[str, Any]:
     """Put a line into a user's cart; returns the item."""
     line_id = new_ulid(at, number)
@@ -129,12 +125,12 @@ def into_cart(
         "at": iso(at),
         "card": card(title, deal=deal_id(title), quantity=quantity, username=username),
     }
-    tell.put(carts.user_cart(username).line("ACTIVE", at, line_id), at, **item)
+    tell.put(carts.user_cart(username).line("ACTIVE", at, line_id), **item)
     return item
 
 
 def buy(
-    tell: Teller,
+    tell: Shop,
     username: str,
     number: int,
     lines: dict[str, int],
@@ -150,14 +146,13 @@ def buy(
     state = "RETURNED" if status == "CANCELLED" else "PURCHASED"
     for n, (title, quantity) in enumerate(lines.items()):
         held = into_cart(tell, username, number * 10 + n, title, quantity, early)
-        tell.gone(owner.line("ACTIVE", early, held["id"]), at, **held)
+        del tell.items[owner.line("ACTIVE", early, held["id"])]
         bought = held | {"status": state, "at": iso(at), "order": order_id}
-        tell.put(owner.line(state, at, held["id"]), at, **bought)
+        tell.put(owner.line(state, at, held["id"]), **bought)
         total += Decimal(DEALS[title][2]) * quantity
     step = {"status": status, "at": iso(at + timedelta(hours=2)), "by": username, "note": note}
     tell.put(
         keys.order(username, order_id),
-        at,
         type="Order",
         id=order_id,
         username=username,
@@ -170,13 +165,9 @@ def buy(
     )
 
 
-def write(folder: Path, changes: Iterable[ItemChange]) -> None:
-    """Let a lake in a folder take the changes in."""
-    lake = Lake(Folder(folder))
-    if lake.open() is None:
-        lake.build([], Checkpoint("test", TODAY))
-        lake.swap()
-        lake.open()
-    lake.apply(list(changes))
-    lake.commit(Checkpoint("test", TODAY))
-    lake.close()
+def write(root: Path, shop: Shop, *, at: datetime = TODAY) -> Path:
+    """Write a snapshot of a moment with its numbers; returns its folder."""
+    folder = root / new_ulid(at)
+    snapshots.write(shop.items.values(), folder)
+    numbers.write(folder, last=at.date() - DAY)
+    return folder

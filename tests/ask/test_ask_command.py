@@ -13,7 +13,7 @@ from tests.ask import lakes
 @pytest.fixture
 def out(settings, var):
     settings.DEALSITE_LAKE = ""
-    lakes.write(var / "lake", lakes.shop().changes)
+    lakes.write(var / "lake", lakes.shop())
     return io.StringIO()
 
 
@@ -73,7 +73,7 @@ def test_what_is_not_answered_ends_with_the_reason(out, sql, options, words):
         call_command("ask", *([sql] if sql else []), stdout=out, **options)
 
 
-def test_without_a_lake_it_says_who_makes_one(settings):
+def test_without_a_snapshot_it_says_how_one_is_made(settings):
     settings.DEALSITE_LAKE = ""
-    with pytest.raises(CommandError, match="There is no lake"):
+    with pytest.raises(CommandError, match="There is no snapshot yet: make one with"):
         call_command("ask", "SELECT 1")

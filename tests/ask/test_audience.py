@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from tests.races import at_once
 FOR_ADMINS = {"audit_entries", "drafts", "jobs", "messages", "security_events", "users"}
 ATTACKS = [
     "SELECT * FROM {table}",
-    "SELECT count(*) FROM {table}_history",
+    "SELECT count(*) FROM {table}",
     'SELECT * FROM "{table}"',
     "SELECT * FROM {TABLE}",
     'SELECT * FROM "{TABLE}"',
@@ -37,7 +36,7 @@ ATTACKS = [
     "SELECT * FROM memory.main.{table}",
     "WITH mine AS (SELECT * FROM {table}) SELECT * FROM mine",
     "WITH {table} AS (SELECT * FROM {table}) SELECT * FROM {table}",
-    "WITH RECURSIVE {table} AS (SELECT * FROM {table}_history) SELECT * FROM {table}",
+    "WITH RECURSIVE {table} AS (SELECT * FROM main.{table}) SELECT * FROM {table}",
     "SELECT o.id FROM orders o JOIN {table} t ON true",
     "SELECT o.id FROM orders o, LATERAL (SELECT * FROM {table}) t",
     "SELECT (SELECT count(*) FROM {table}) FROM orders",
@@ -49,9 +48,9 @@ ATTACKS = [
     "SUMMARIZE {table}",
     "SELECT * FROM query_table('{table}')",
     "SELECT * FROM query('SELECT * FROM {table}')",
-    "SELECT * FROM read_parquet('{lake}/*/entity={table}/**/*.parquet')",
-    "SELECT * FROM '{lake}/recent/entity={table}/*.parquet'",
-    "SELECT * FROM glob('{lake}/*/entity={table}/*')",
+    "SELECT * FROM read_parquet('{lake}/{table}/*.parquet')",
+    "SELECT * FROM '{lake}/{table}/0.parquet'",
+    "SELECT * FROM glob('{lake}/{table}/*')",
     "PIVOT {table} ON id USING count(*)",
     "SELECT * FROM {table} TABLESAMPLE 10%",
     "CREATE VIEW mine AS SELECT * FROM {table}",
@@ -131,13 +130,10 @@ def test_a_table_gives_the_columns_that_its_asker_may_see(ask: Any, rows: Any, o
 
     everything = "SELECT * FROM orders"
     assert names(everything, lake) - names(everything, office) == {"email_hash"}
-    for view in ("brand_watches", "brand_watches_history"):
-        kept = names(f"FROM {view}", lake) - names(f"FROM {view}", office)
-        # The key of a watch says who watches.
-        assert kept == ({"username", "item_key"} if "history" in view else {"username"})
+    assert names("FROM brand_watches", lake) - names("FROM brand_watches", office) == {"username"}
     assert names("SELECT COLUMNS(*) FROM orders", office) == names(everything, office)
-    assert "ann" not in str(rows("SELECT w FROM brand_watches_history w", lake=office))
-    assert "ann" in str(rows("SELECT w FROM brand_watches_history w", lake=lake))
+    assert "ann" not in str(rows("SELECT w FROM brand_watches w", lake=office))
+    assert "ann" in str(rows("SELECT w FROM brand_watches w", lake=lake))
     for sql in (
         "SELECT email_hash FROM orders",
         'SELECT "EMAIL_HASH" FROM orders',
@@ -145,8 +141,6 @@ def test_a_table_gives_the_columns_that_its_asker_may_see(ask: Any, rows: Any, o
         "SELECT id FROM orders ORDER BY email_hash",
         "SELECT id FROM orders WHERE email_hash LIKE 'a%'",
         "SELECT * REPLACE (email_hash AS id) FROM orders",
-        "SELECT email_hash FROM orders_history",
-        "SELECT item_key FROM orders_history",
         "SELECT username FROM category_likes",
     ):
         answered = ask(sql, lake=office)
@@ -155,7 +149,6 @@ def test_a_table_gives_the_columns_that_its_asker_may_see(ask: Any, rows: Any, o
 
 def test_the_back_office_asks_what_is_its_own(rows: Any, office: Lake):
     assert rows("SELECT count(*), max(username) FROM orders", lake=office) == [[3, "bob"]]
-    assert rows("SELECT count(DISTINCT id) FROM orders_history", lake=office) == [[3]]
 
 
 PAST_THE_PARSER = """
@@ -169,7 +162,7 @@ except child.duckdb.Error as error:
 
 def test_past_the_parser_no_file_of_another_table_can_be_read(office: Lake):
     def said(table: str) -> str:
-        files = f"{office.folder}/history/entity={table}/*/*.parquet"
+        files = f"{office.folder}/{table}/*.parquet"
         question: dict[str, Any] = {
             "sql": f"SELECT count(*) FROM read_parquet('{files}')",  # noqa: S608
             "rows": 9,
@@ -177,7 +170,7 @@ def test_past_the_parser_no_file_of_another_table_can_be_read(office: Lake):
         }
         question |= {"lake": str(office.folder), "memory": 400_000_000, "threads": 2}
         question["views"] = {one.name: one.select for one in office.tables}
-        question["folders"] = {one.name: one.folders for one in office.tables}
+        question["folders"] = {one.name: one.folder for one in office.tables}
         return subprocess.run(
             [sys.executable, "-I", "-B", "-c", BEFORE + PAST_THE_PARSER],
             input=json.dumps(question),
@@ -197,8 +190,7 @@ def test_past_the_parser_no_file_of_another_table_can_be_read(office: Lake):
 
 def test_a_question_may_reach_the_files_of_its_own_tables_alone(office: Lake):
     for table in office.tables:
-        entity = table.name.removesuffix("_history")
-        assert {Path(folder).name for folder in table.folders} == {f"entity={entity}"}
+        assert Path(table.folder) == office.folder / table.name
 
 
 # Questions of the site's own
@@ -244,18 +236,6 @@ def test_an_answer_is_gone_with_the_role_that_it_was_asked_in(
                 else:
                     with pytest.raises(errors.NotFound):
                         look(run.id, by="bo", roles=now)
-
-
-def test_a_lake_that_is_renewed_meanwhile_shows_no_more_than_before(
-    ask: Any, tmp_path: Path, lake_folder: Path
-):
-    folder = shutil.copytree(lake_folder, tmp_path / "lake")
-    old = lake_in(folder, {OFFICE})
-    for path in (folder / "current" / "entity=orders").rglob("*.parquet"):
-        path.rename(path.with_name("renewed.parquet"))
-    answer = ask("SELECT * FROM orders", lake=old).answer()
-    assert len(answer.rows) == 3
-    assert "email_hash" not in {column.name for column in answer.columns}
 
 
 # How many at once

@@ -50,7 +50,7 @@ FILES = {
 }
 INTO_THE_LAKE = {
     "write over a file of the lake": "COPY (SELECT 1 AS id) TO '{parquet}' (FORMAT parquet)",
-    "add a file to the lake": "COPY (SELECT 1 AS id) TO '{lake}/current/new.parquet' (FORMAT parquet)",
+    "add a file to the lake": "COPY (SELECT 1 AS id) TO '{lake}/orders/1.parquet' (FORMAT parquet)",
     "make folders in the lake": "COPY (SELECT 1 AS id, 2 AS p) TO '{lake}/made' (FORMAT parquet, PARTITION_BY (p))",
     "attach a database in the lake": "ATTACH '{lake}/new.db' AS o; CREATE TABLE o.t AS SELECT 1; CHECKPOINT o",
 }
@@ -127,10 +127,10 @@ IN_VAIN = ("spill into a folder", "keep a log")
 @pytest.fixture
 def own_lake(lake_folder: Path, tmp_path: Path) -> Path:
     """A copy of the lake, with a file beside it that is nobody's business."""
-    shutil.copytree(lake_folder, tmp_path / "lake")
+    lake = shutil.copytree(lake_folder, tmp_path / lake_folder.name)
     (tmp_path / "outside").write_text("secret")
     (tmp_path / "outside.csv").write_text("secret\n1\n")
-    return tmp_path / "lake"
+    return lake
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
@@ -142,7 +142,7 @@ def fingerprint(folder: Path) -> dict[str, str]:
 
 
 def filled(sql: str, lake: Path) -> str:
-    parquet = next((lake / "current" / "entity=orders").rglob("*.parquet"))
+    parquet = lake / "orders" / "0.parquet"
     return sql.format(lake=lake, folder=lake.parent, outside=lake.parent / "outside", parquet=parquet)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from dealsite.ask.statements import FUNCTIONS, LONGEST, TABLE_FUNCTIONS, Refused, tables_of
 
-KNOWN = {"orders", "deals", "orders_history"}
+KNOWN = {"orders", "deals", "cart_lines"}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ QUESTIONS = {
     "WITH orders AS (SELECT * FROM orders) SELECT * FROM orders": {"orders"},
     "WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT * FROM n": set(),
     "SELECT (SELECT max(total) FROM orders) FROM deals": {"orders", "deals"},
-    "SELECT * FROM orders WHERE id IN (SELECT id FROM orders_history)": {"orders", "orders_history"},
+    "SELECT * FROM orders WHERE id IN (SELECT id FROM cart_lines)": {"orders", "cart_lines"},
     "SELECT rank() OVER (PARTITION BY brand ORDER BY price DESC) FROM deals QUALIFY rank() OVER () < 3": {
         "deals"
     },

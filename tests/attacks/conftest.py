@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from dealsite.ask import numbers
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.web import page_cache
 from tests.people import signed_in
@@ -29,7 +28,6 @@ def site(content: Content, engine: str, settings: Any) -> Content:
     content.use(settings)
     page_cache.forget()
     category_names.forget()
-    numbers.forget()
     return content
 
 

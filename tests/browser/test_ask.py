@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from dealsite.ask import numbers
 from tests.ask import lakes
 from tests.browser.conftest import make_user
 
@@ -19,10 +18,9 @@ FOREVER = "SELECT sum(a.range * b.range) FROM range(9999999) a, range(9999999) b
 
 @pytest.fixture
 def lake(settings: Any, tmp_path: Path) -> None:
-    """A data folder with a lake."""
+    """A data folder with a snapshot."""
     settings.VAR, settings.DEALSITE_LAKE = tmp_path / "var", ""
-    numbers.forget()
-    lakes.write(settings.VAR / "lake", lakes.shop().changes)
+    lakes.write(settings.VAR / "lake", lakes.shop())
 
 
 @pytest.fixture

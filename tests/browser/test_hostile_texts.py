@@ -15,7 +15,6 @@ import pytest
 from django.test import Client, override_settings
 from playwright.sync_api import Dialog, Page
 
-from dealsite.ask import numbers
 from dealsite.data import table
 from dealsite.data.table import schema
 from dealsite.data.table.writes import Put
@@ -168,7 +167,6 @@ def open_as(
     window: Callable[..., Page],
 ) -> Callable[[str], Page]:
     """A function that opens a window of a user of that site; a dialog is a flaw."""
-    numbers.forget()
     settings.DEALSITE_TABLE, settings.MEDIA_ROOT = poisoned.table_name, poisoned.media
     settings.SEARCH_ROOT, settings.VAR = poisoned.search, poisoned.var
 

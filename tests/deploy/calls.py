@@ -159,6 +159,8 @@ def storage_calls(functions: Iterable[Function]) -> set[tuple[str, str]]:
                 found |= {("media", node.func.attr), ("private", node.func.attr)}
             elif of == "default_storage":
                 found.add(("media", node.func.attr))
+            elif of == "bucket":
+                found.add(("lake", node.func.attr))
             elif of.endswith("storage()") or of.startswith("storages["):
                 found.add(("private", node.func.attr))
     return found

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 import boto3
-import pyarrow.fs as pafs
 import pytest
 from django.conf import settings
 from django.core.files.base import ContentFile
@@ -21,20 +20,20 @@ from storages.backends.s3 import S3Storage
 
 from dealsite.data.table import meters
 from dealsite.front_door import process
-from dealsite.lake.store import Bucket
+from dealsite.lake import exports
 from dealsite.management import commands
-from dealsite.management.commands import backup, web, worker
+from dealsite.management.commands import backup, snapshot, web, worker
 from dealsite.search.projection import SearchIndex
 from dealsite.web.pages import page_of
 from dealsite.worker import loop
 from tests.deploy import calls
-from tests.deploy.stack import as_list, containers, resources, statements
+from tests.deploy.stack import as_list, containers, environment, resources, statements
 from tests.questions import budget
 
 FEEDING = [loop.feeding, loop.watch, SearchIndex]  # worker --only-projections
 # What commands can do and no machine of the deployment may: the stack makes and changes its table.
 BY_THE_STACK = {"CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups"}
-# The rights that a method of a storage, or of the lake's store, needs. Without ListBucket, what is missing is refused.
+# The rights that a method of a storage needs. Without ListBucket, what is missing is refused.
 READ, WRITTEN = {"GetObject", "ListBucket"}, {"PutObject", "AbortMultipartUpload"}
 STORAGE_RIGHTS = {
     ("media", "exists"): READ,
@@ -51,9 +50,13 @@ STORAGE_RIGHTS = {
     ("private", "url"): set(),
     ("private", "save"): WRITTEN,
     ("private", "delete"): {"DeleteObject"},
+    ("lake", "open"): READ,
+    ("lake", "listdir"): {"ListBucket"},
+    ("lake", "save"): WRITTEN,
+    ("lake", "delete"): {"DeleteObject"},
 }
-LAKE_RIGHTS = READ | WRITTEN | {"DeleteObject"}
-BUCKETS = {"media": "MediaBucket", "private": "PrivateBucket"}
+EXPORTED = WRITTEN | {"PutObjectAcl"}  # what Amazon asks of whoever has it export a table
+BUCKETS = {"media": "MediaBucket", "private": "PrivateBucket", "lake": "LakeBucket"}
 
 
 def views(patterns: list[URLPattern | URLResolver]) -> Iterator[Any]:
@@ -71,20 +74,16 @@ def reached(role: str) -> frozenset[Any]:
             *(*views(get_resolver().url_patterns), *middleware, site, process.serve, web.Command),
             *FEEDING,
         ],
-        "WorkerRole": [worker.Command, loop.HANDLERS, *FEEDING, backup.Command],
-        "LakeRole": [loop.feeding, loop.watch, loop.PROJECTIONS["lake"]],
+        "WorkerRole": [worker.Command, loop.HANDLERS, *FEEDING, backup.Command, snapshot.Command],
         "ManageRole": [
             import_module(f"{commands.__name__}.{found.name}").Command
             for found in pkgutil.iter_modules(commands.__path__)
         ],
     }
-    with pytest.MonkeyPatch.context() as patch:
-        if role == "LakeRole":  # whose processes feed the lake alone, as DEALSITE_PROJECTIONS says
-            patch.delitem(loop.PROJECTIONS, SearchIndex.name)
-        return frozenset(calls.reached(roots[role]))
+    return frozenset(calls.reached(roots[role]))
 
 
-ROLES = ("WebRole", "WorkerRole", "LakeRole", "ManageRole")
+ROLES = ("WebRole", "WorkerRole", "ManageRole")
 
 
 def allowed(role: str, service: str, effect: str = "Allow") -> dict[str, set[str]]:
@@ -112,18 +111,19 @@ def test_a_role_may_use_the_buckets_as_its_code_does_and_no_more(role):
     needed: dict[str, set[str]] = {}
     for storage, method in calls.storage_calls(reached(role)):
         needed.setdefault(BUCKETS[storage], set()).update(STORAGE_RIGHTS[storage, method])
-    if role in ("LakeRole", "ManageRole"):
-        needed["LakeBucket"] = LAKE_RIGHTS
+    if exports.items in reached(role):
+        needed["LakeBucket"] |= EXPORTED
     assert allowed(role, "s3") == needed
 
 
-def test_only_what_feeds_the_lake_or_manages_the_site_reaches_its_bucket():
-    feeds = {
-        name
-        for name, one in containers().items()
-        if {"Name": "DEALSITE_PROJECTIONS", "Value": "lake"} in one["Environment"]
-    }
-    assert feeds == {"lake"}
+def test_who_exports_the_table_may_follow_that_and_write_to_the_folder_of_exports_alone():
+    folder = environment(containers()["worker"])["DEALSITE_LAKE"].replace(
+        "s3://lakebucket", "${LakeBucket.Arn}"
+    )
+    for role in ("WorkerRole", "ManageRole"):
+        of = {right: one["Resource"] for one in statements(role) for right in as_list(one["Action"])}
+        assert of["dynamodb:DescribeExport"] == {"Fn::Sub": "${Table.Arn}/export/*"}
+        assert of["s3:PutObjectAcl"] == {"Fn::Sub": f"{folder}/{exports.FOLDER}/*"}
 
 
 def test_a_role_can_answer_each_request_that_pages_and_questions_declare():
@@ -199,7 +199,7 @@ def read(place: S3Storage) -> bytes:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("storage", ["media", "private"])
+@pytest.mark.parametrize("storage", ["media", "private", "lake"])
 def test_storages_ask_for_the_rights_that_are_declared(s3, storage):
     address, asked = s3
     place = S3Storage(
@@ -208,7 +208,7 @@ def test_storages_ask_for_the_rights_that_are_declared(s3, storage):
         access_key="a",
         secret_key="a",
         endpoint_url=f"http://{address}",
-        file_overwrite=storage == "private",
+        file_overwrite=storage != "media",
     )
     large = ContentFile(b"0" * 9_000_000)  # goes up in parts
     steps = {
@@ -227,20 +227,3 @@ def test_storages_ask_for_the_rights_that_are_declared(s3, storage):
             assert STORAGE_RIGHTS[storage, method] - set(asked) <= {"AbortMultipartUpload", "ListBucket"}, (
                 method
             )
-
-
-@pytest.mark.thorough
-def test_the_lake_asks_for_the_rights_that_are_declared(s3):
-    address, asked = s3
-    asked.clear()
-    files = pafs.S3FileSystem(
-        access_key="a", secret_key="a", region="us-east-1", scheme="http", endpoint_override=address
-    )
-    lake = Bucket("s3://deals/lake", files)
-    lake.put("part/small", b"1")
-    lake.put("part/large", b"0" * 12_000_000)
-    lake.get("part/small")
-    lake.get("part/none")
-    lake.paths("part")
-    lake.delete("part/small")
-    assert set(asked) | {"AbortMultipartUpload"} == LAKE_RIGHTS

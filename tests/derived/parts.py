@@ -351,7 +351,7 @@ def _escaped(cells: tuple[str, ...]) -> list[str]:
 
 def _seed_question(one: SeedQuestion) -> tuple[str, ...]:
     name, same = name_of(one.function), one.example.__doc__ or ""
-    ours = "the lake" if one.requests == "none" else _measured()[name][0]
+    ours = "a snapshot" if one.requests == "none" else _measured()[name][0]
     return (
         str(one.number),
         one.asks,

@@ -17,7 +17,6 @@ from django.test import Client, override_settings
 from dealsite import middleware
 from dealsite.accounts import limits
 from dealsite.accounts.security_log import failures
-from dealsite.ask import numbers
 from dealsite.data import table
 from dealsite.data.catalogue import buckets
 from dealsite.data.catalogue.display_names import brand_names, category_names
@@ -120,7 +119,6 @@ class Site:
         """Let the process know nothing of earlier looks but the names of brands and categories."""
         page_cache.forget()
         buckets.forget()  # else a day that was put back costs another try, with ids of its own
-        numbers.forget()
         limits.forget()
         failures.forget()
 

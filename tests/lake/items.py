@@ -6,15 +6,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from dealsite.data.keys import Key
 from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import NOW
 
 SECRET = "hunter2"
-
-
-def key(kind: str, number: int) -> Key:
-    return f"{kind.upper()}#{number}", "X"
 
 
 def item(kind: str, number: int, variant: int) -> dict[str, Any]:

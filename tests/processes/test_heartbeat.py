@@ -48,9 +48,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "disks_now", lambda: {"data": space})
     monkeypatch.setattr(readiness, "parts_now", lambda: {"engine": {"restarts": 2, "ended": None}})
     one = {"state": "following", "lag_seconds": 1.6, "skipped": 0}
-    monkeypatch.setattr(
-        readiness, "projections_now", lambda now: {"search": one, "lake": one | {"lag_seconds": None}}
-    )
+    monkeypatch.setattr(readiness, "projections_now", lambda now: {"search": one})
 
 
 def seen_between(rounds: Rounds, part: processes.Part) -> list[processes.Process]:
@@ -84,8 +82,7 @@ def test_each_process_has_an_item_of_its_own_until_it_ends():
     assert one.jobs == (processes.JobAtWork("send_message", NOW),)
     assert one.disks == {"data": processes.DiskSpace(5 * 10**12, 12, "little")}
     assert one.parts == {"engine": processes.PartRestarts(2, "")}
-    assert one.projections["search"].lag == 2
-    assert one.projections["lake"].lag is None
+    assert one.projections == {"search": processes.ProjectionState("following", 0, 2)}
     assert processes.listed(now=NOW) == []
     assert heartbeat.process("x", "worker", now=NOW).jobs == ()
     with heartbeat.at_work("b", NOW + HOUR), heartbeat.at_work("a", NOW):

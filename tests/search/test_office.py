@@ -18,7 +18,14 @@ from dealsite.data.table.convert import from_attributes, to_attributes
 from dealsite.data.table.ids import iso
 from dealsite.search import reader
 from dealsite.search.office import CUSTOMER, PAYMENT, document_key
-from dealsite.search.office_finding import OrdersQuestion, every_order, find_by_text, find_orders, in_use
+from dealsite.search.office_finding import (
+    OrdersQuestion,
+    every_order,
+    find_by_text,
+    find_orders,
+    in_use,
+    placed,
+)
 from dealsite.search.projection import SearchIndex
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.search.conftest import START, deal_item, search, titles
@@ -196,9 +203,22 @@ def test_lists_say_how_many_there_are_and_what_they_come_to(index):
     everything = find_orders(OrdersQuestion())
     assert everything.numbers == {"": 3, "placed": 2, "delivered": 1, "failed": 1}
     assert (everything.total, everything.sum) == (3, Decimal("2610.00"))
-    placed = find_orders(OrdersQuestion(listed="placed"))
-    assert (placed.total, placed.sum) == (2, Decimal("2605.00"))
+    to_ship = find_orders(OrdersQuestion(listed="placed"))
+    assert (to_ship.total, to_ship.sum) == (2, Decimal("2605.00"))
     assert in_use()["country"] == ["CZ", "DK"]
+
+
+def test_what_was_placed_in_a_span_counts_unless_it_was_cancelled(index):
+    made = [
+        order(at=NOW - 2 * HOUR, total="10.10", order_id=make_id(NOW, 1)),
+        order(at=NOW - HOUR, total="20.20", order_id=make_id(NOW, 2), status="SHIPPED"),
+        order(at=NOW - HOUR, total="99.00", order_id=make_id(NOW, 3), status="CANCELLED"),
+        order(at=NOW, total="40.00", order_id=make_id(NOW, 4)),
+    ]
+    index(*made)
+    assert placed(NOW - 2 * HOUR, NOW) == (2, Decimal("30.30"))
+    assert placed(NOW - HOUR, NOW + HOUR) == (2, Decimal("60.20"))
+    assert placed(NOW + HOUR, NOW + DAY) == (0, Decimal())
 
 
 def test_what_waits_comes_oldest_first_and_all_else_newest_first_page_by_page(index):
@@ -283,4 +303,5 @@ def test_nobody_else_may_read_the_files(index):
 
 def test_without_an_index_it_is_said_that_there_is_none():
     assert not find_orders(OrdersQuestion("tomas")).ready
+    assert placed(NOW - HOUR, NOW) is None
     assert find_by_text("tomas", CUSTOMER, size=5).rows == []

@@ -43,7 +43,7 @@ BAD = {
     "DEALSITE_CURRENCY": ("€", "EURO", "XYZ", "JPY", "KWD", "XXX", "XTS", "XAU", "XDR", "DEM", "HRK"),
     "DEALSITE_LANGUAGE": ("fr", "english"),
     "DEALSITE_GATEWAY": ("paypal", "strip"),
-    "DEALSITE_PROJECTIONS": ("serach", "lake,search", "none"),
+    "DEALSITE_PROJECTIONS": ("serach", "lake search", "none"),
     "DEALSITE_LOG_LEVEL": ("LOUD", "5"),
     "DEALSITE_LOG_FORMAT": ("xml",),
     "DEALSITE_ENGINE": ("moto",),

@@ -112,6 +112,11 @@ def export() -> Act:
     return lambda **more: browser.post("/cms/jobs/export/", form | {"token": new_ulid(NOW)}, **more)
 
 
+def snapshot() -> Act:
+    browser = office()
+    return lambda **more: browser.post("/cms/ask/snapshot/", **more)
+
+
 def my_data() -> Act:
     browser = signed_in(make_user("ada"))
     return lambda **more: browser.post("/account/my-data/", {"token": new_ulid(NOW)}, **more)
@@ -147,6 +152,7 @@ ACTIONS: list[tuple[str, Callable[[], Act]]] = [
     ("retry", retry_job),
     ("message", message),
     ("export", export),
+    ("snapshot", snapshot),
     ("my-data", my_data),
     ("sign-up", sign_up),
     ("reset", reset),

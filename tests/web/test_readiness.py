@@ -248,7 +248,7 @@ def test_a_projection_that_nobody_feeds_or_that_is_behind_is_a_warning(
 
 
 def test_skipped_records_are_a_warning(site: Site):
-    site.projections = {"search": FOLLOWING, "lake": FOLLOWING | {"skipped": 1}}
+    site.projections = {"search": FOLLOWING | {"skipped": 1}}
     assert (site.state().reason, site.state().degraded) == ("", ("skipped",))
 
 

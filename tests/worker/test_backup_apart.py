@@ -1,4 +1,4 @@
-"""The worker runs commands that talk to another engine in processes, and ends one whose job is no longer its own."""
+"""The worker runs large commands in processes of their own, and ends one whose job is no longer its own."""
 
 import sys
 from types import SimpleNamespace
@@ -39,6 +39,12 @@ def test_a_nights_backup_runs_so(monkeypatch, settings):
     monkeypatch.setattr(schedule, "run_apart", lambda command, renew: " ".join(command[3:]))
     held: Any = SimpleNamespace(renew=None)
     assert schedule.back_up(held) == "backup --keep 7 --unnoted"
+
+
+def test_a_snapshot_is_made_so(monkeypatch):
+    monkeypatch.setattr(schedule, "run_apart", lambda command, renew: " ".join(command[3:]))
+    held: Any = SimpleNamespace(renew=None)
+    assert schedule.take_snapshot(held) == "snapshot --unnoted"
 
 
 def test_a_nights_backup_that_fails_says_why(monkeypatch, settings, tmp_path):

@@ -6,57 +6,52 @@ import threading
 import pytest
 from django.core.management import call_command
 
-from dealsite.lake.projection import Lake
+from dealsite.search import reader
+from dealsite.search.finding import find
+from dealsite.search.question import Question
 from dealsite.stream import consumer as consumers
 from dealsite.worker import loop
-from tests.builders import make_deal
-from tests.lake.disks import connected
+from tests.builders import NOW, make_deal
 from tests.stream.test_consumer import until
 
 
 @pytest.fixture
-def var(settings, tmp_path, monkeypatch):
-    settings.VAR = tmp_path
-    settings.DEALSITE_PROJECTIONS = ["lake"]
+def search_root(settings, tmp_path, monkeypatch):
+    settings.SEARCH_ROOT = tmp_path / "search"
+    reader.forget()
     monkeypatch.setattr(consumers, "TURN_SECONDS", 0.05)
     monkeypatch.setattr(consumers, "IDLE_SECONDS", 0.01)
-    monkeypatch.setattr(Lake, "patience", 0.0)
-    monkeypatch.setattr(Lake, "delay", 0.0)
-    return tmp_path
 
 
-def titles(var) -> list[str]:
-    with connected(var / "lake") as connection:
-        found = connection.execute("SELECT title FROM deals ORDER BY title").fetchall()
-    return [title for (title,) in found]
+def titles() -> list[str]:
+    return sorted(card.title for card in find(Question(kind="deal"), now=NOW).cards)
 
 
-@pytest.mark.usefixtures("fresh_table")
-def test_workers_feed_the_lake_and_one_takes_over_from_another(var):
+@pytest.mark.usefixtures("fresh_table", "search_root")
+def test_workers_feed_the_index_and_one_takes_over_from_another():
     make_deal(title="Lamp")
     first, second = threading.Event(), threading.Event()
     with loop.feeding(first):
-        until(lambda: titles(var) == ["Lamp"])
+        until(lambda: titles() == ["Lamp"])
         with loop.feeding(second):
             make_deal(title="Desk")
-            until(lambda: titles(var) == ["Desk", "Lamp"])
+            until(lambda: titles() == ["Desk", "Lamp"])
             first.set()
             make_deal(title="Chair")
-            until(lambda: titles(var) == ["Chair", "Desk", "Lamp"])
+            until(lambda: titles() == ["Chair", "Desk", "Lamp"])
     assert second.is_set()
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("consumer")] == []
 
 
 def test_a_worker_feeds_only_what_the_settings_name(settings, monkeypatch):
     made = []
-    monkeypatch.setattr(loop, "PROJECTIONS", {"lake": lambda: made.append("lake")})
-    settings.DEALSITE_PROJECTIONS = ["search"]
+    monkeypatch.setattr(loop, "PROJECTIONS", {"search": lambda: made.append("search")})
+    settings.DEALSITE_PROJECTIONS = []
     with loop.feeding(threading.Event()):
         assert made == []
 
 
-def test_every_projection_is_known_by_its_name(settings, tmp_path):
-    settings.VAR = tmp_path
+def test_every_projection_is_known_by_its_name():
     assert {make().name for make in loop.PROJECTIONS.values()} == set(loop.PROJECTIONS)
 
 

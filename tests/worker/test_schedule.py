@@ -45,11 +45,11 @@ def test_what_is_turned_off_is_not_planned(fresh_table, settings):
     schedule.plan(now=NOW)
     job = jobs.take_next(now=NOW + DAY)
     assert job is not None
-    assert (job.kind, job.id[:10]) == ("close_day", new_ulid(SCHEDULE[1].next_run(NOW))[:10])
+    assert (job.kind, job.id[:10]) == ("snapshot", new_ulid(SCHEDULE[1].next_run(NOW))[:10])
     kinds = set()
     while job := jobs.take_next(now=NOW + DAY):
         kinds.add(job.kind)
-    assert kinds == {"retention"}
+    assert kinds == {"close_day", "retention"}
 
 
 def test_what_was_turned_off_since_it_was_planned_does_not_run(fresh_table, settings, monkeypatch):

@@ -93,6 +93,7 @@ PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the clas
     "check_link": (LinkPayload, {"deal": ID}),
     "check_table": (CommandPayload, {}),
     "close_day": (CommandPayload, {}),
+    "snapshot": (CommandPayload, {}),
     "backup": (CommandPayload, {}),
     "retention": (CommandPayload, {}),
 }

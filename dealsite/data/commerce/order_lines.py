@@ -155,11 +155,11 @@ def status_of(lines: Sequence[OrderLine]) -> str:
 
 
 def history(order: Order, lines: Iterable[Line]) -> OrderHistory:
-    """Return what became of the lines of an order, which are those that were bought."""
+    """Return what became of the lines of an order: those that were bought, of which damage may have taken some."""
     found = OrderHistory([OrderLine(line, line.quantity) for line in lines])
     by_id = {one.line.id: one for one in found.lines}
     for event in order.timeline[1:]:
-        moved = _moved(event, found)
+        moved = {line_id: one for line_id, one in _moved(event, found).items() if line_id in by_id}
         for line_id, one in moved.items():
             by_id[line_id].move(event.status, one)
         found.moved[event.at] = moved

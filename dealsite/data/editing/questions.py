@@ -1,4 +1,4 @@
-"""Saved questions of the back office to the lake; everybody there sees and may change all of them."""
+"""Saved questions of the back office; everybody there sees and may change all of them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +34,7 @@ class SavedQuestion:
     last_edit: str = ""
 
 
-@access_pattern("save a question to the lake", "1 put")
+@access_pattern("save a question", "1 put")
 def create(*, question_id: str, title: str, sql: str, by: str, now: datetime) -> SavedQuestion:
     """Save a question under an id made with its form; the same id again returns what is there."""
     item = _item(question_id, title, sql, 1, new_ulid(now), by, by, now)

@@ -234,7 +234,7 @@ FAILURE_COUNT = Entity(
 LONGEST_TITLE, LONGEST_SQL = 120, 20_000
 SAVED_QUESTION = Entity(
     type="SavedQuestion",
-    about="a question of the back office to the lake",
+    about="a question of the back office",
     key=At(keys.question, question="id"),
     shape={
         "id": Ulid(),

@@ -16,6 +16,7 @@ from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, absent
 
 BACKUP, CLOSE_DAY, RETENTION, CHECK_TABLE = "backup", "close_day", "retention", "check_table"
+SNAPSHOT = "snapshot"
 MANY = 30  # runs among which the last check of a kind is looked for
 KEPT = timedelta(days=90)
 
@@ -101,11 +102,10 @@ def checks(*, now: datetime) -> list[CheckResult]:
 
 
 @access_pattern("have a worker run a command at a time", "1 put")
-def plan(kind: str, *, due: datetime) -> bool:
-    """Have a worker run a command at a time, or as soon after that as one runs; tell whether that is new."""
+def plan(kind: str, *, due: datetime) -> str:
+    """Have a worker run a command at a time, or as soon after that as one runs; return the job's id."""
     job_id = new_ulid(due, crc32(kind.encode()))  # the same, whoever plans it
     put = job_write(kind, CommandPayload(), job_id=job_id, due=due)
     with suppress(Conflict):
         table.write(Put(key=put.key, item=put.item, when=(absent(),)))
-        return True
-    return False
+    return job_id

@@ -1,6 +1,7 @@
 import sys
 from typing import TextIO, cast
 
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.console import Console, JustifyMethod
@@ -11,6 +12,7 @@ from dealsite.ask.lake import open_lake
 from dealsite.ask.runs import Answer
 from dealsite.data.table.ids import new_ulid
 from dealsite.home import COMMAND
+from dealsite.lake import snapshots
 from dealsite.lake.entities import ADMIN
 from dealsite.management.command import SiteCommand
 from dealsite.web.log_lines import printable
@@ -19,7 +21,7 @@ WIDTH = 200  # of a table that is written into a file
 
 
 class Command(SiteCommand):
-    help = "Asks the lake: one SELECT, as in the CMS under Ask."
+    help = "Asks the newest snapshot of the table: one SELECT, as in the CMS under Ask."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -61,11 +63,11 @@ class Command(SiteCommand):
         return sys.stdin.read() if sql == "-" else sql
 
     def _ask(self, sql: str, rows: int, seconds: int) -> Answer:
+        if settings.DEALSITE_LAKE:
+            snapshots.fetch()
         lake = open_lake({ADMIN})
         if lake is None:
-            raise CommandError(
-                f"There is no lake on this machine: the worker makes it, or {COMMAND} rebuild lake."
-            )
+            raise CommandError(f"There is no snapshot yet: make one with {COMMAND} snapshot.")
         limits = runs.Limits(rows=rows, size=400_000_000, memory=1_000_000_000, seconds=seconds)
         run_id, patience = new_ulid(timezone.now()), seconds + 10
         run = runs.start(sql, run_id=run_id, by=" command", lake=lake, limits=limits, patience=patience)

@@ -3,29 +3,25 @@ import re
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from dealsite.lake import views
+from dealsite.lake.snapshots import athena_ddl
 from dealsite.management.command import SiteCommand
 
 FORMS = {
     "location": re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*"),
     "database": re.compile(r"[a-z][a-z0-9_]{0,127}"),
-    "since": re.compile(r"\d{4}-\d{2}-\d{2}"),
 }
 
 
 class Command(SiteCommand):
-    help = "Print the statements that let Amazon Athena read the lake: run them one by one."
+    help = "Print the statements that let Amazon Athena read the snapshots in a bucket: run them one by one."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--location", default=settings.DEALSITE_LAKE, help="s3://bucket/prefix")
         parser.add_argument("--database", default="dealsite")
-        parser.add_argument(
-            "--since", default="2026-01-01", help="the first day on which something was created or changed"
-        )
 
-    def work(self, location: str, database: str, since: str) -> None:
-        for what, value in (("location", location), ("database", database), ("since", since)):
+    def work(self, location: str, database: str) -> None:
+        for what, value in (("location", location), ("database", database)):
             if not FORMS[what].fullmatch(value):
                 raise CommandError(f"{value!r} cannot be the {what}. Name one with --{what}.")
-        for statement in views.athena_ddl(location, database, since=since):
+        for statement in athena_ddl(location, database):
             self.stdout.write(f"{statement};\n\n")

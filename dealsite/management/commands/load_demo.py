@@ -2,6 +2,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from dealsite.data.jobs import command_runs
 from dealsite.demo import loading
 from dealsite.demo.loading import SignIn
 from dealsite.management.command import Progress, SiteCommand
@@ -37,6 +38,7 @@ class Command(SiteCommand):
             self._tell(made)
         with Progress("Demo content", loading.steps(), self.stderr) as progress:
             loading.load_content(started, progress.advance)
+        command_runs.plan(command_runs.SNAPSHOT, due=timezone.now())  # so that there is something to ask
         for sign_in in loading.finish(started, random_passwords=not own):
             if not own:
                 self._tell(sign_in)

@@ -7,9 +7,7 @@ from dealsite.worker.loop import PROJECTIONS
 
 
 class Command(SiteCommand):
-    help = (
-        "Tell how the search index and the lake of this machine are doing, and which items they had to skip."
-    )
+    help = "Tell how the search index of this machine is doing, and which items it had to skip."
 
     def work(self) -> None:
         now = datetime.now(UTC)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from dealsite.ask import numbers
 from tests.seeded import Content, seeded_site
 
 
@@ -20,10 +19,8 @@ def content(native_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
-def shown(content: Content, engine: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Content:
+def shown(content: Content, engine: str, settings: Any) -> Content:
     """The seeded site, which the server shows during a test."""
-    monkeypatch.setattr(numbers, "PATIENCE", 15.0)  # of a busy machine
-    numbers.forget()  # an answer that was still awaited when another test changed the language is in neither
     content.use(settings)
     return content
 

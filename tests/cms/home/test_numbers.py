@@ -1,4 +1,4 @@
-"""Figures: a number of today, what it is compared with, and its line, the greatest value on top."""
+"""Figures: a number of a day, what it is compared with, and its line, the greatest value on top."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ from decimal import Decimal
 
 import pytest
 
-from cms.numbers import HEIGHT, WIDTH, figure, path_of, two_weeks
+from cms.numbers import HEIGHT, WIDTH, figure, figure_of_today, path_of, two_weeks
 from dealsite.ask.numbers import DAYS, Day, Number
 
 FRIDAY = date(2026, 11, 27)
 
 
-def number(name: str, values: dict[int, str], by_now: dict[int, str] | None = None) -> Number:
-    """Return a number with some values, by how many days ago they were; until this time of the day there was half."""
-    days = [
-        Day(
-            FRIDAY - timedelta(days=ago),
-            Decimal(values.get(ago, 0)),
-            Decimal((by_now or {}).get(ago, Decimal(values.get(ago, 0)) / 2)),
-        )
-        for ago in reversed(range(DAYS))
-    ]
+def number(name: str, values: dict[int, str]) -> Number:
+    """Return a number with some values, by how many days ago they were."""
+    days = [Day(FRIDAY - timedelta(days=ago), Decimal(values.get(ago, 0))) for ago in reversed(range(DAYS))]
     return Number(name, days)
 
 
@@ -36,7 +29,7 @@ def test_a_line_goes_from_edge_to_edge_with_its_greatest_value_on_top(values, pa
 
 
 @pytest.mark.parametrize(
-    ("today", "by_now", "said", "tone"),
+    ("value", "before", "said", "tone"),
     [
         ("3", "2", "+1", "up"),
         ("2", "5", "−3", "down"),
@@ -47,22 +40,25 @@ def test_a_line_goes_from_edge_to_edge_with_its_greatest_value_on_top(values, pa
         ("1204", "0", "+1,204", "up"),
     ],
 )
-def test_today_is_compared_with_the_same_day_of_last_week_until_this_time(today, by_now, said, tone):
-    shown = figure(number("cart_lines", {0: today, 7: "999"}, {7: by_now}), "/x/")
+def test_a_day_is_compared_with_the_same_day_of_the_week_before(value, before, said, tone):
+    shown = figure(number("cart_lines", {0: value, 7: before}), "/x/")
     assert (shown.change.said, shown.change.tone) == (said, tone)
+    assert shown.change.words == "on Fri, 20 Nov"
+    assert str(shown.title) == "Put into carts on Fri, 27 Nov"
+
+
+def test_today_is_compared_with_the_same_day_of_last_week_by_this_time():
+    found = number("revenue", {0: "70"})
+    shown = figure_of_today(found, Decimal("12.5"), Decimal(10), FRIDAY, "/x/")
+    assert (shown.title, shown.value, shown.change.said) == ("Revenue today", "€12.50", "+25 %")
     assert shown.change.words == "on last Fri by this time"
-    assert str(shown.title) == "Put into carts today"
+    assert figure_of_today(found, Decimal("12.5"), Decimal(), FRIDAY, "/x/").change.said == "+€12.50"
+    assert figure_of_today(Number("orders", ()), Decimal(3), Decimal(2), FRIDAY, "/x/").line == ""
 
 
-def test_money_is_said_as_money_and_compared_by_percents():
-    shown = figure(number("revenue", {0: "12.5", 7: "50"}, {7: "10"}), "/x/")
-    assert (shown.value, shown.change.said) == ("€12.50", "+25 %")
-    assert figure(number("revenue", {0: "12.5"}), "/x/").change.said == "+€12.50"
-
-
-def test_how_many_there_are_is_compared_with_yesterday_and_has_one_line():
+def test_how_many_there_are_is_compared_with_the_day_before_and_has_one_line():
     shown = figure(number("live_deals", {0: "267", 1: "260", 20: "9000"}), "/x/")
-    assert (shown.value, shown.change.said, shown.change.words) == ("267", "+3 %", "since yesterday")
+    assert (shown.value, shown.change.said, shown.change.words) == ("267", "+3 %", "on Thu, 26 Nov")
     assert shown.line_before == ""
     assert number("live_deals", {0: "267", 1: "260"}).total == 267
 
@@ -75,8 +71,8 @@ def test_a_figure_has_a_line_of_two_weeks_and_one_of_the_two_before_on_one_scale
     assert shown.area == f"{shown.line}V{HEIGHT}H0Z"
 
 
-def test_two_weeks_are_compared_with_the_two_before_until_this_time_of_the_day():
-    counted = number("orders", {0: "30", 13: "10", 14: "8", 27: "16", 28: "99"}, {14: "4"})
+def test_two_weeks_are_compared_with_the_two_before():
+    counted = number("orders", {0: "30", 13: "10", 14: "8", 27: "12", 28: "99"})
     assert [int(half) for half in counted.two_weeks] == [40, 20]
     assert two_weeks(counted).said == "+100 %"
     assert [int(day.value) for day in counted.pairs_of_days[0]] == [30, 8]

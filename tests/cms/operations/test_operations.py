@@ -79,11 +79,17 @@ def test_a_new_site_says_what_it_lacks(admin):
             "Nobody feeds the search index of machine one",
         ),
         (
-            {"projections": {"lake": replace(FOLLOWING, state="building", lag=None)}},
-            "The lake of machine one is being built.",
+            {"projections": {"search": replace(FOLLOWING, state="building", lag=None)}},
+            "The search index of machine one is being built.",
         ),
-        ({"projections": {"lake": replace(FOLLOWING, lag=61)}}, "Nobody feeds the lake of machine one"),
-        ({"projections": {"lake": replace(FOLLOWING, skipped=1)}}, "The lake of machine one skipped changes"),
+        (
+            {"projections": {"search": replace(FOLLOWING, lag=61)}},
+            "Nobody feeds the search index of machine one",
+        ),
+        (
+            {"projections": {"search": replace(FOLLOWING, skipped=1)}},
+            "The search index of machine one skipped changes",
+        ),
         ({"version": "1.3"}, "Several versions run: 1.2, 1.3."),
     ],
 )
@@ -230,9 +236,8 @@ def test_the_processes_of_each_machine_stand_there(admin):
 
 
 def test_a_projection_says_what_it_does(admin):
-    lake = ProjectionState("following", 1, 700)
-    runs(projections={"search": FOLLOWING, "lake": lake})
-    assert "Lake 700 s behind, 1 change skipped Search index up to date" in page(admin)
+    runs(projections={"search": ProjectionState("following", 1, 700)})
+    assert "Search index 700 s behind, 1 change skipped" in page(admin)
 
 
 def test_the_schedule_says_what_ran_and_what_comes(admin, settings):

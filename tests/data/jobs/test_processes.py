@@ -25,7 +25,7 @@ FULL = Process(
     version="1.2.3",
     at=NOW,
     jobs=(JobAtWork("send_message", NOW - SECOND),),
-    projections={"search": ProjectionState("following", 0, 3), "lake": ProjectionState("building", 2)},
+    projections={"search": ProjectionState("following", 0, 3)},
     disks={"data": DiskSpace(5 * 10**12, 40, "enough")},
     parts={"engine": PartRestarts(2, "SIGKILL"), "web process 1": PartRestarts(0)},
 )
