@@ -64,7 +64,7 @@ def measure(root: Path, named: Path | None, folder: Path, times: int = 9) -> Ask
         table.reset()
     made = snapshots.newest()
     assert made is not None  # noqa: S101
-    size = sum(path.stat().st_size for path in made.folder.rglob("*.parquet"))
+    size = sum(path.stat().st_size for path in made.rglob("*.parquet"))
     print("Asking ...", flush=True)
     askings = [_ask(question.title, question.sql, times) for question in runs.ready_questions().values()]
     return Asked(len(items), seconds, size / 1e6, memory, askings)

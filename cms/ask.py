@@ -82,7 +82,9 @@ class AnswerView:
     milliseconds: int
 
 
-@back_office.form("1 query", at=("", "?ready=price-history-of-a-deal"))
+@back_office.form(
+    "1 query or 1 get + 1 query", at=("", "?ready=price-history-of-a-deal", "?waits={snapshot_job}")
+)
 @vary_on_headers("HX-Request")
 def ask(request: EditorRequest) -> HttpResponse:
     """The editor of questions; a question that is sent is asked, and leads to its answer.
@@ -201,7 +203,7 @@ def new_snapshot(request: EditorRequest) -> HttpResponse:
         raise NotFound()
     now = timezone.now()
     limits.count_use(request, "snapshot", now=now)
-    job_id = command_runs.plan(command_runs.SNAPSHOT, due=now.replace(second=0, microsecond=0))
+    job_id = command_runs.plan(command_runs.SNAPSHOT, due=now.replace(microsecond=0))
     return redirect(f"{reverse('cms_ask')}?{urlencode({'waits': job_id})}")
 
 

@@ -5,7 +5,7 @@ Editors see what concerns deals; orders, revenue and sign-ups are the back offic
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 
 from django.http import HttpResponse
@@ -35,8 +35,8 @@ def numbers(request: EditorRequest) -> HttpResponse:
 
 def of_snapshot() -> dict[str, Number]:
     """Return the numbers of the newest snapshot by their names; none if there is none. No requests."""
-    snapshot = snapshots.newest()
-    return snapshot_numbers.of(snapshot.folder) if snapshot else {}
+    folder = snapshots.newest()
+    return snapshot_numbers.of(folder) if folder else {}
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,12 @@ class Figure:
         return f"{self.line}V{HEIGHT}H0Z"
 
 
-def figure(number: Number, address: str) -> Figure:
+def figure(number: Number, address: str, *, today: date) -> Figure:
     """Return a number of its last day, compared with the same day of the week before; a level with the day before."""
     words = _("on %(day)s") % {"day": said_day(number.before)}
-    title = _("%(number)s on %(day)s") % {"number": number.title, "day": said_day(number.last)}
+    said = {"number": number.title, "day": said_day(number.last)}
+    is_yesterday = number.last.day == today - timedelta(days=1)
+    title = _("%(number)s yesterday") % said if is_yesterday else _("%(number)s on %(day)s") % said
     change = _compared(number, number.last.value, number.before.value, words)
     return Figure(title, amount_of(number.last.value, number), address, change, *lines(number))
 

@@ -156,37 +156,21 @@ def overview(request: EditorRequest) -> HttpResponse:
     asked = request.GET.get("view", "")
     view = asked if asked in dict(views) else views[-1][0]
     context: dict[str, Any] = {"view": view, "views": views}
+    numbers = of_snapshot()
     if view == "deals":
-        read = partial(_deals, now, request.GET.get("open", ""))
+        read = partial(_deals, now, request.GET.get("open", ""), numbers)
     elif view == "office":
-        read = partial(_office, now, is_editor=request.user.has_role("editor"))
+        read = partial(_office, now, numbers, is_editor=request.user.has_role("editor"))
     else:
         read = partial(_site, now)
     parts, entries = together(read, partial(audit.newest, now=now, most=READ))
-    context |= (
-        _numbers(view, parts.get("due"), now) | parts | {"activity": _activity(entries, ACTIVITY[view])}
-    )
+    number = numbers.get(CHARTS[view])
+    context |= {"number": number, "change": number and two_weeks(number)}
+    context |= parts | {"activity": _activity(entries, ACTIVITY[view])}
     return render(request, "cms/home/overview.html", context)
 
 
-def _numbers(view: str, due: Totals | None, now: datetime) -> dict[str, Any]:
-    """Return the figures and the chart of a view, the back office's as of now with what is `due` today."""
-    found = of_snapshot()
-    if view == "office":
-        figures = _todays_orders(found, now)
-    else:
-        figures = [figure(found[name], reverse(url)) for name, url in NUMBERS.items() if name in found]
-    if due:
-        waiting = task_counts.of_process.current().orders
-        figures += [
-            _paid(due),
-            _count(_("To ship"), waiting, reverse("cms_orders", query={"list": "placed"})),
-        ]
-    number = found.get(CHARTS[view])
-    return {"figures": figures, "number": number, "change": number and two_weeks(number)}
-
-
-def _todays_orders(found: dict[str, Number], now: datetime) -> list[Figure]:
+def _todays_orders(numbers: dict[str, Number], now: datetime) -> list[Figure]:
     """Return the orders of today (UTC) and what they come to, compared with the same day of last week by this time."""
     midnight, week = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0), timedelta(WEEK)
     today, before = placed(midnight, now), placed(midnight - week, now - week)
@@ -194,7 +178,7 @@ def _todays_orders(found: dict[str, Number], now: datetime) -> list[Figure]:
         return []
     return [
         figure_of_today(
-            found.get(name) or Number(name, ()),
+            numbers.get(name) or Number(name, ()),
             Decimal(today[part]),
             Decimal(before[part]),
             (midnight - week).date(),
@@ -232,8 +216,11 @@ def _count(title: str, number: int, address: str, note: str = "") -> Figure:
     return Figure(title, shown, address, Change("", note))
 
 
-def _deals(now: datetime, opened: str) -> dict[str, Any]:
-    """Return what needs an editor. 2 queries, and 1 batch get for the topic that is open: else the first one."""
+def _deals(now: datetime, opened: str, numbers: dict[str, Number]) -> dict[str, Any]:
+    """Return what needs an editor, and the figures of the last day.
+
+    2 queries, and 1 batch get for the topic that is open: else the first one.
+    """
     plans, changed = together(featured_plans.newest, pending_edits.cards)
     found = summaries(now)
     there = [view for view in found if view.number and view.topic.name != "ending"]
@@ -258,6 +245,11 @@ def _deals(now: datetime, opened: str) -> dict[str, Any]:
         "ready": all(view.ready for view in found),
         "fine": [view.topic.fine for view in found if view.ready and not view.number],
         "ending": next(view for view in found if view.topic.name == "ending"),
+        "figures": [
+            figure(numbers[name], reverse(url), today=now.astimezone(UTC).date())
+            for name, url in NUMBERS.items()
+            if numbers
+        ],
     }
 
 
@@ -285,8 +277,8 @@ def _links(
     return Task(name, icon, title, rows[0][1], len(rows), note, rows=rows, part="cms/home/_task_links.html")
 
 
-def _office(now: datetime, *, is_editor: bool) -> dict[str, Any]:
-    """Return what needs the back office, worst first, and what is `due` today.
+def _office(now: datetime, numbers: dict[str, Number], *, is_editor: bool) -> dict[str, Any]:
+    """Return what needs the back office, worst first, and the figures of today.
 
     9 queries and 1 batch get, and 4 queries more where not all orders to ship fit on a page.
     """
@@ -325,7 +317,9 @@ def _office(now: datetime, *, is_editor: bool) -> dict[str, Any]:
     stock = [view for view in summaries(now) if view.topic.field == "stock"]
     tasks += [_stock(view, now, is_editor=is_editor) for view in stock if view.number]
     ready = all(view.ready for view in stock)
-    return {"tasks": tasks, "ready": ready, "latest": latest[::-1][:LISTED], "due": due}
+    placed_list = reverse("cms_orders", query={"list": "placed"})
+    figures = [*_todays_orders(numbers, now), _paid(due), _count(_("To ship"), counts.orders, placed_list)]
+    return {"tasks": tasks, "ready": ready, "latest": latest[::-1][:LISTED], "figures": figures}
 
 
 def _counted(task: Task, number: int) -> Task:

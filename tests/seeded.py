@@ -89,6 +89,7 @@ class Content:
     bulk: list[str]
     plan: str
     export: str
+    snapshot_job: str
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -115,6 +116,7 @@ class Content:
             "imports": self.imports,
             "bulk": self.bulk,
             "answers": self.answers,
+            "snapshot_job": self.snapshot_job,
             # In routes
             "deal_id": self.id("live"),
             "draft_id": self.draft.id,
@@ -241,6 +243,7 @@ def seed(table_name: str, media: Path, search: Path, var: Path) -> Content:
         changed_in_bulk(made["live"], now),
         plan,
         exported_orders(now),
+        command_runs.plan(command_runs.SNAPSHOT, due=now + DAY),
     )
 
 

@@ -35,14 +35,14 @@ class Lake:
 
     @property
     def at(self) -> datetime:
-        """The moment that it shows."""
+        """The moment that it shows; what changed while the table was read may be there or not."""
         return time_of(self.folder.name)
 
 
 def open_lake(roles: Collection[str]) -> Lake | None:
     """Return the newest snapshot of the table that this machine has, for roles; None if it has none. No requests."""
-    snapshot = snapshots.newest()
-    return lake_in(snapshot.folder, roles) if snapshot else None
+    folder = snapshots.newest()
+    return lake_in(folder, roles) if folder else None
 
 
 def lake_in(folder: Path, roles: Collection[str]) -> Lake:

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,25 +45,12 @@ EXPORT_KEPT = timedelta(days=1)  # of a process that was killed, before its file
 logger = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A snapshot on this machine."""
-
-    id: str
-    folder: Path
-
-    @property
-    def at(self) -> datetime:
-        """The moment that it shows; what changed while the table was read may be there or not."""
-        return time_of(self.id)
-
-
-def newest() -> Snapshot | None:
-    """Return the newest snapshot that this machine has; a newer one in the bucket is fetched meanwhile. No requests."""
+def newest() -> Path | None:
+    """Return the folder of the newest snapshot of this machine; a newer one in the bucket is fetched meanwhile."""
     if settings.DEALSITE_LAKE:
         _fetch_soon()
     ids = _ids(_root())
-    return Snapshot(ids[-1], _root() / ids[-1]) if ids else None
+    return _root() / ids[-1] if ids else None
 
 
 def _root() -> Path:

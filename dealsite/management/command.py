@@ -2,12 +2,13 @@
 
 import shutil
 import time
+from argparse import SUPPRESS
 from contextlib import suppress
 from datetime import datetime
 from inspect import signature
 from typing import Any, Self
 
-from django.core.management.base import BaseCommand, CommandError, OutputWrapper
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 from django.utils import timezone
 
 from dealsite.data import table
@@ -38,6 +39,11 @@ class SiteCommand(BaseCommand):
 
     def work(self, *args: Any, **options: Any) -> str | None:
         raise NotImplementedError
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.add_argument("--unnoted", action="store_true", help=SUPPRESS)  # a worker notes it itself
+        return parser
 
     def handle(self, *args: Any, **options: Any) -> None:
         if self.is_patient:

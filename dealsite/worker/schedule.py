@@ -214,15 +214,12 @@ class NightlyCommand:
 
 def back_up(held: HeldJob) -> str:
     """Back up, and remove archives beyond the number that is kept."""
-    keep = str(settings.DEALSITE_NIGHTLY_BACKUPS)
-    words = ("backup", "--keep", keep, "--unnoted")  # the worker notes how it went
-    return run_apart((sys.executable, "-m", "django", *words), held.renew)
+    return apart(held, "backup", "--keep", str(settings.DEALSITE_NIGHTLY_BACKUPS))
 
 
-def take_snapshot(held: HeldJob) -> str:
-    """Make a snapshot of the table for questions."""
-    words = ("snapshot", "--unnoted")  # the worker notes how it went
-    return run_apart((sys.executable, "-m", "django", *words), held.renew)
+def apart(held: HeldJob, *words: str) -> str:
+    """Run a command of the site in a process of its own; the worker notes how it went."""
+    return run_apart((sys.executable, "-m", "django", *words, "--unnoted"), held.renew)
 
 
 def run_apart(command: Sequence[str], renew: Callable[[], object]) -> str:
@@ -316,7 +313,9 @@ def check_table(held: HeldJob, *, pace: Pace | None = None) -> str:
 
 SCHEDULE = (
     NightlyCommand(command_runs.BACKUP, 0, "DEALSITE_NIGHTLY_BACKUPS", back_up),
-    NightlyCommand(command_runs.SNAPSHOT, 0, "DEALSITE_NIGHTLY_SNAPSHOT", take_snapshot),
+    NightlyCommand(
+        command_runs.SNAPSHOT, 0, "DEALSITE_NIGHTLY_SNAPSHOT", lambda held: apart(held, "snapshot")
+    ),
     NightlyCommand(command_runs.CLOSE_DAY, 1, "DEALSITE_CLOSE_DAY", close_day),
     NightlyCommand(
         command_runs.RETENTION,

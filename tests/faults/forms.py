@@ -330,7 +330,7 @@ LEFT_OUT = {
     "cms_undo_bulk": "a change of many deals that was carried out: tests/cms/bulk",
     "cms_undo_merge": "needs a merge that was carried out: tests/cms/taxonomy",
     "cms_check_link": "needs a link that is checked: tests/cms/lists",
-    "cms_new_snapshot": "one put of a job that is the same for a minute, as a night's command: tests/cms/ask",
+    "cms_new_snapshot": "one put of a job that is the same for a second, as a night's command: tests/cms/ask",
     "cms_ask": "asks a snapshot; what it notes is noted for any question",
     "cms_refund_payment": "needs money that was moved; as cms_cancel_payment in all else",
     "begin_card": "leads to the gateway",

@@ -21,7 +21,7 @@ from django.core.management import call_command
 from dealsite.ask import numbers
 from dealsite.data import table
 from dealsite.data.table.errors import DataError
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.lake import exports, snapshots
 from dealsite.lake.entities import ENTITIES
 from tests.builders import NOW, make_deal
@@ -41,7 +41,7 @@ def var(settings: Any, tmp_path: Path) -> Path:
     return tmp_path / "var"
 
 
-def make(moment: Any = NOW) -> snapshots.Snapshot:
+def make(moment: Any = NOW) -> Path:
     with snapshots.making(now=moment):
         pass
     newest = snapshots.newest()
@@ -53,9 +53,9 @@ def test_a_snapshot_holds_the_table_as_it_was(fresh_table: Any):
     make_deal(title="Lamp")
     made = make()
     make_deal(title="Mug")
-    assert (titles(made.folder), made.at) == (["Lamp"], NOW)
-    assert titles(make(LATER).folder) == ["Lamp", "Mug"]
-    assert sorted(path.name for path in made.folder.iterdir()) == sorted(one.table for one in ENTITIES)
+    assert (titles(made), time_of(made.name)) == (["Lamp"], NOW)
+    assert titles(make(LATER)) == ["Lamp", "Mug"]
+    assert sorted(path.name for path in made.iterdir()) == sorted(one.table for one in ENTITIES)
 
 
 def test_the_command_makes_one_and_counts_its_numbers(fresh_table: Any, capsys: Any):
@@ -63,7 +63,7 @@ def test_the_command_makes_one_and_counts_its_numbers(fresh_table: Any, capsys: 
     newest = snapshots.newest()
     assert newest is not None
     assert "rows." in capsys.readouterr().out
-    assert len(numbers.of(newest.folder)["orders"].days) == 30
+    assert len(numbers.of(newest)["orders"].days) == 30
 
 
 def test_many_rows_are_written_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -86,7 +86,7 @@ def test_the_newest_two_are_kept_and_what_is_none_is_left_alone(fresh_table: Any
     assert "history" in kept
     newest = snapshots.newest()
     assert newest is not None
-    assert newest.at == NOW + timedelta(hours=3)
+    assert time_of(newest.name) == NOW + timedelta(hours=3)
 
 
 @pytest.mark.parametrize("dies", ["scan", "numbers", "disk"])
@@ -113,7 +113,7 @@ def test_one_that_was_broken_off_does_not_count_and_its_files_go(
             make_and_die()
     assert snapshots.newest() == before
     assert len([*(var / "lake").glob(".making-*")]) == 1
-    assert make(LATER).at == LATER
+    assert time_of(make(LATER).name) == LATER
     assert [*(var / "lake").glob(".making-*")] == []
 
 
@@ -156,8 +156,8 @@ def test_another_machine_fetches_the_newest_and_goes_on_with_it(
     snapshots.fetch()
     other = snapshots.newest()
     assert other is not None
-    assert (other.id, titles(other.folder)) == (first.id, ["Lamp"])
-    assert other.folder != first.folder
+    assert (other.name, titles(other)) == (first.name, ["Lamp"])
+    assert other != first
     settings.STORAGES = settings.STORAGES | {"lake": {"BACKEND": "no.Such"}}
     snapshots.fetch()  # S3 is away
     assert snapshots.newest() == other
@@ -175,7 +175,7 @@ def test_one_that_was_not_copied_whole_is_fetched_by_nobody(
     snapshots.fetch()
     other = snapshots.newest()
     assert other is not None
-    assert other.id == first.id
+    assert other.name == first.name
 
 
 def test_one_that_was_not_fetched_whole_is_fetched_again(
@@ -188,7 +188,7 @@ def test_one_that_was_not_fetched_whole_is_fetched_again(
         snapshots.fetch()
     assert snapshots.newest() is None
     snapshots.fetch()
-    assert snapshots.newest() == snapshots.Snapshot(first.id, tmp_path / "other" / "lake" / first.id)
+    assert snapshots.newest() == tmp_path / "other" / "lake" / first.name
 
 
 def test_a_later_one_stays_the_newest_where_an_earlier_comes_after_it(
@@ -197,9 +197,9 @@ def test_a_later_one_stays_the_newest_where_an_earlier_comes_after_it(
     late = make(LATER)
     shutil.rmtree(var)
     make(NOW)
-    assert snapshots._named(bucket) == late.id
+    assert snapshots._named(bucket) == late.name
     with bucket.open("newest/deals/symlink.txt") as file:
-        assert file.read().decode() == f"s3://deals/lake/{late.id}/deals/0.parquet\n"
+        assert file.read().decode() == f"s3://deals/lake/{late.name}/deals/0.parquet\n"
 
 
 def test_the_bucket_keeps_two_and_what_dead_exports_left_goes(fresh_table: Any, bucket: Any):
@@ -225,7 +225,7 @@ def test_on_amazon_the_table_exports_itself(
     assert exports.is_offered()
     with monkeypatch.context() as patched:
         patched.setattr(table, "scan_all", None)
-        assert titles(make(LATER).folder) == ["Lamp"]
+        assert titles(make(LATER)) == ["Lamp"]
     assert bucket.listdir("exports") == ([], [])
     failed = {"ExportStatus": "FAILED", "FailureMessage": "Why"}
     monkeypatch.setattr(exports, "_described", lambda *_, **__: failed)

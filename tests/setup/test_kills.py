@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from dealsite import environment
 from dealsite.data import table
 from dealsite.data.integrity import checks
 from dealsite.data.table.errors import Unavailable
+from dealsite.lake import snapshots
 from tests.reach import needs_namespaces
 from tests.setup.conftest import Site, alive, children_of, wait_for, wait_for_the_end_of
 from tests.setup.mixed_load import LIMITS, Browser, MixedLoad
@@ -54,7 +56,10 @@ class Killed:
         joined = environment.read_engine_env(self.site.var)
         settings.DYNAMODB_ENDPOINT_URL = joined["DYNAMODB_ENDPOINT_URL"]
         settings.DEALSITE_TABLE = joined["DEALSITE_TABLE"]
+        settings.VAR = self.site.var
         table.reset()
+        with snapshots.making(now=datetime.now(UTC)):  # for questions
+            pass
         self.asker = Browser.of("ask", self.site.port, ["admin"])
 
     def processes(self) -> dict[str, list[int]]:

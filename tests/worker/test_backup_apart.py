@@ -44,7 +44,8 @@ def test_a_nights_backup_runs_so(monkeypatch, settings):
 def test_a_snapshot_is_made_so(monkeypatch):
     monkeypatch.setattr(schedule, "run_apart", lambda command, renew: " ".join(command[3:]))
     held: Any = SimpleNamespace(renew=None)
-    assert schedule.take_snapshot(held) == "snapshot --unnoted"
+    (command,) = [one for one in schedule.SCHEDULE if one.kind == "snapshot"]
+    assert command.work(held) == "snapshot --unnoted"
 
 
 def test_a_nights_backup_that_fails_says_why(monkeypatch, settings, tmp_path):

@@ -1,5 +1,4 @@
 import sqlite3
-from argparse import SUPPRESS
 from pathlib import Path
 
 from django.core.management.base import CommandParser
@@ -37,7 +36,6 @@ class Command(SiteCommand):
             metavar="N",
             help="then remove all but the newest N of those in DEALSITE_BACKUPS that this command named",
         )
-        parser.add_argument("--unnoted", action="store_true", help=SUPPRESS)  # a worker notes it itself
 
     def work(self, file: Path | None, keep: int) -> str:
         now = timezone.now()

@@ -1,7 +1,5 @@
-from argparse import SUPPRESS
 from datetime import timedelta
 
-from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from dealsite.ask import numbers
@@ -18,9 +16,6 @@ class Command(SiteCommand):
 
     kind = SNAPSHOT
     is_patient = True
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--unnoted", action="store_true", help=SUPPRESS)  # a worker notes it itself
 
     def work(self) -> str:
         now = timezone.now()

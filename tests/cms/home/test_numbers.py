@@ -11,6 +11,7 @@ from cms.numbers import HEIGHT, WIDTH, figure, figure_of_today, path_of, two_wee
 from dealsite.ask.numbers import DAYS, Day, Number
 
 FRIDAY = date(2026, 11, 27)
+TODAY = FRIDAY + timedelta(days=1)
 
 
 def number(name: str, values: dict[int, str]) -> Number:
@@ -41,10 +42,12 @@ def test_a_line_goes_from_edge_to_edge_with_its_greatest_value_on_top(values, pa
     ],
 )
 def test_a_day_is_compared_with_the_same_day_of_the_week_before(value, before, said, tone):
-    shown = figure(number("cart_lines", {0: value, 7: before}), "/x/")
+    shown = figure(number("cart_lines", {0: value, 7: before}), "/x/", today=TODAY)
     assert (shown.change.said, shown.change.tone) == (said, tone)
     assert shown.change.words == "on Fri, 20 Nov"
-    assert str(shown.title) == "Put into carts on Fri, 27 Nov"
+    assert str(shown.title) == "Put into carts yesterday"
+    later = figure(number("cart_lines", {0: value}), "/x/", today=TODAY + timedelta(days=1))
+    assert str(later.title) == "Put into carts on Fri, 27 Nov"
 
 
 def test_today_is_compared_with_the_same_day_of_last_week_by_this_time():
@@ -57,14 +60,14 @@ def test_today_is_compared_with_the_same_day_of_last_week_by_this_time():
 
 
 def test_how_many_there_are_is_compared_with_the_day_before_and_has_one_line():
-    shown = figure(number("live_deals", {0: "267", 1: "260", 20: "9000"}), "/x/")
+    shown = figure(number("live_deals", {0: "267", 1: "260", 20: "9000"}), "/x/", today=TODAY)
     assert (shown.value, shown.change.said, shown.change.words) == ("267", "+3 %", "on Thu, 26 Nov")
     assert shown.line_before == ""
     assert number("live_deals", {0: "267", 1: "260"}).total == 267
 
 
 def test_a_figure_has_a_line_of_two_weeks_and_one_of_the_two_before_on_one_scale():
-    shown = figure(number("orders", {0: "10", 14: "5"}), "/x/")
+    shown = figure(number("orders", {0: "10", 14: "5"}), "/x/", today=TODAY)
     assert shown.line.count("L") == shown.line_before.count("L") == 13
     assert shown.line.endswith(f"L{WIDTH} 2")
     assert shown.line_before.endswith(f"L{WIDTH} 16")
