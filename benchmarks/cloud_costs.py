@@ -29,6 +29,7 @@ CDN_GB = (
 )  # the first is free
 CDN_REQUEST, CDN_FUNCTION, FREE_CDN_REQUESTS, FREE_CDN_FUNCTIONS = 1 / MILLION, 0.1 / MILLION, 1e7, 2e6
 LOG_GB, BUCKET_GB, SECRET, ALARM = 0.50, 0.023, 0.40, 0.10
+BUCKET_GET, BUCKET_PUT = 0.4 / MILLION, 5 / MILLION
 EXPORT_GB, NIGHTS = 0.10, 30
 
 # What one page is, on average.
@@ -40,7 +41,10 @@ PAGE_KB, VISIT_KB, REQUESTS = (
     6,
 )  # HTML as the site sends it; all that a browser loads; how many requests
 LOG_LINE_KB = 0.4
-POLLS = 4  # of a consumer in a second, once for each shard; a table on demand begins with about four
+POLLS = 4  # of the one consumer in a second, once for each shard; a table on demand begins with about four
+LOOKS = 1  # of each machine at the bucket, in a second
+PUBLISHED = 2  # files, at most, in a second
+RENEWALS = 0.1  # of the lease, in a second
 WRITES_OF_ORDER = (
     ("cart_changes.add", 2),
     ("order_changes.place", 1),
@@ -101,7 +105,8 @@ def costs(site: Site) -> dict[str, float]:
     reads = site.pages * (page_reads + SIGNED_IN * of["sessions.read"][0])
     writes = site.orders * sum(of[name][1] * times for name, times in WRITES_OF_ORDER)
     writes += site.notices * WRITES_OF_NOTICE + site.published * of["publishing.publish"][1]
-    polls = (tasks + site.workers) * POLLS * SECONDS
+    polls = POLLS * SECONDS
+    index = (tasks + site.workers) * LOOKS * BUCKET_GET + PUBLISHED * BUCKET_PUT + RENEWALS * WRITE_UNIT
     stored = max(0, site.table_gb - FREE_TABLE_GB) * TABLE_GB + site.table_gb * RECOVERY_GB
     requests = site.pages * REQUESTS
     return {
@@ -111,6 +116,7 @@ def costs(site: Site) -> dict[str, float]:
         "table: storage and recovery": stored,
         "table: an export each night": site.table_gb * EXPORT_GB * NIGHTS,
         "table: stream": (polls - FREE_STREAM_READS) * STREAM_READ,
+        "search index: bucket, at most": index * SECONDS,
         "load balancer": BALANCER_HOUR * HOURS + site.pages * PAGE_KB / MILLION * BALANCER_GB,
         "way out (NAT)": site.nats * (NAT_HOUR + ADDRESS_HOUR) * HOURS,
         "CDN: bytes": sum(_tiers(site.pages * VISIT_KB / MILLION)),

@@ -26,7 +26,7 @@ class Streaming:
 class Nothing:
     """A projection that forgets everything: what the consumer alone costs."""
 
-    name, patience, delay, portion = "nothing", 1.0, 1.0, 20_000
+    name = "nothing"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,9 +34,17 @@ class Nothing:
     def checkpoint(self):  # type: ignore[no-untyped-def]
         return None
 
-    open = check = checkpoint
+    open = checkpoint
 
-    def apply(self, changes: Sequence) -> None: ...
+    def leads(self) -> bool:
+        return True
+
+    def leave(self) -> None: ...
+
+    def check(self, read_at: datetime) -> None: ...
+
+    def apply(self, changes: Sequence) -> bool:
+        return True
 
     def commit(self, checkpoint: object) -> None: ...
 

@@ -253,7 +253,7 @@ def _projections(machine: Machine) -> Iterator[SiteProblem]:
             yield SiteProblem(
                 "warning",
                 _("Nobody feeds the %(projection)s of machine %(name)s, or it is behind.") % said,
-                _("Look at the log of that machine's worker, or start one there."),
+                _("The log of that machine says why. Without a private bucket it needs a worker of its own."),
             )
         if one.skipped:
             yield SiteProblem(

@@ -106,8 +106,6 @@ DEALSITE_REGION = env("AWS_REGION", str, os.environ.get("AWS_DEFAULT_REGION") or
 # a place in S3 for snapshots of the table, as `s3://bucket/prefix`; without it they are in the worker's data folder,
 # which the web server must share
 DEALSITE_LAKE = env("DEALSITE_LAKE", kinds.bucket_place, "")
-# the projections that workers on this machine feed
-DEALSITE_PROJECTIONS = env("DEALSITE_PROJECTIONS", kinds.some_of("search"), ["search"])
 
 # -- Data over the years ------------------------------------------------------------------------------------------
 # where `manage.py backup` writes its archives, and `restore --check` finds the newest.
@@ -128,8 +126,8 @@ DEALSITE_MEDIA_BUCKET = env("DEALSITE_MEDIA_BUCKET", str)
 DEALSITE_MEDIA_HOST = env(
     "DEALSITE_MEDIA_HOST", kinds.host, f"{DEALSITE_MEDIA_BUCKET}.s3.{DEALSITE_REGION}.amazonaws.com"
 )
-# the private S3 bucket for the back office's files; without it they are in the worker's data folder, which the web
-# server must share
+# the private S3 bucket for the back office's files, where machines share the search index, too; without it both are in
+# the worker's data folder, which the web server must share
 DEALSITE_PRIVATE_BUCKET = env("DEALSITE_PRIVATE_BUCKET", str)
 
 # -- Payments -----------------------------------------------------------------------------------------------------

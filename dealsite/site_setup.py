@@ -15,10 +15,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.base import ContentFile
-from django.core.files.storage import Storage, storages
+from django.core.files.storage import Storage
 from django.core.mail import get_connection, send_mail
 
 from dealsite import environment
+from dealsite.buckets import impatient
 from dealsite.data import table
 from dealsite.data.catalogue import brands, categories
 from dealsite.data.entities.chart import ENTITIES
@@ -52,26 +53,16 @@ def buckets(now: datetime) -> Iterator[Finding]:
     """Try each bucket that a setting names."""
     name = f"setup-{new_ulid(now)}.txt"
     if bucket := settings.DEALSITE_MEDIA_BUCKET:  # the public may see pictures/ alone
-        media = _impatient("default")
+        media = impatient("default")
         yield from _tried("DEALSITE_MEDIA_BUCKET", bucket, media, f"pictures/{name}", is_public=True)
     if bucket := settings.DEALSITE_PRIVATE_BUCKET:
-        private = _impatient("private")
+        private = impatient("private")
         yield from _tried("DEALSITE_PRIVATE_BUCKET", bucket, private, name, is_public=False)
     if settings.DEALSITE_LAKE:
-        yield from _tried("DEALSITE_LAKE", settings.DEALSITE_LAKE, _impatient("lake"), name, is_public=False)
+        yield from _tried("DEALSITE_LAKE", settings.DEALSITE_LAKE, impatient("lake"), name, is_public=False)
     elif not settings.DEALSITE_MEDIA_BUCKET and not settings.DEALSITE_EMBEDDED:
         todo = "Right for a single machine; several need DEALSITE_MEDIA_BUCKET and DEALSITE_PRIVATE_BUCKET."
         yield Finding("buckets", "Pictures and files are on this machine's disk.", todo, is_needed=False)
-
-
-def _impatient(alias: str) -> Any:
-    """Return a storage of the site's that gives up soon: where nothing answers, S3's would try for minutes."""
-    storage: Any = storages.create_storage(settings.STORAGES[alias])
-    retries = {"total_max_attempts": 2, "mode": "standard"}
-    config = storage.client_config
-    soon = type(config)(connect_timeout=SECONDS, read_timeout=SECONDS, retries=retries)
-    storage.client_config = config.merge(soon)
-    return storage
 
 
 def _tried(setting: str, bucket: str, storage: Storage, name: str, *, is_public: bool) -> Iterator[Finding]:

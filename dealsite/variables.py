@@ -14,9 +14,10 @@ from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
 FILE = "_FILE"  # ends the name of a variable that names the file of a secret
-# Settings of earlier releases without which the site would miss something, and what to do.
+# Settings of earlier releases with which the site would not be what they say, and what to do.
 GONE = {
-    "DEALSITE_HISTORY_TABLE": "Closed payments stand in the one table: docs/upgrading.md says how to move them."
+    "DEALSITE_HISTORY_TABLE": "Closed payments stand in the one table: docs/upgrading.md says how to move them.",
+    "DEALSITE_PROJECTIONS": "Every worker feeds the search index: take it out.",
 }
 
 
@@ -132,17 +133,6 @@ def one_of(*choices: str) -> Callable[[str], str]:
             if choice.lower() == given.lower():
                 return choice
         raise ValueError(f"one of {', '.join(choices)}")
-
-    return read
-
-
-def some_of(*choices: str) -> Callable[[str], list[str]]:
-    """Return the kind of some of some words, each once, in the order of the choices."""
-
-    def read(given: str) -> list[str]:
-        if not set(given.split()) <= set(choices):
-            raise ValueError(f"some of {' '.join(choices)}")
-        return [choice for choice in choices if choice in given.split()]
 
     return read
 

@@ -30,7 +30,7 @@ from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.commerce import SAVED
 from dealsite.data.entities.work import REFUSED
 from dealsite.data.integrity import migrations
-from dealsite.data.jobs import command_runs, jobs, processes, site_switch, task_counts
+from dealsite.data.jobs import command_runs, jobs, leases, processes, site_switch, task_counts
 from dealsite.data.jobs.processes import Process
 from dealsite.data.jobs.task_counts import TaskCounts
 from dealsite.data.people import announcements, messages, security_events, sessions, two_factor, users
@@ -205,6 +205,7 @@ def look_in() -> None:
     processes.write_heartbeat("worker", now=NOW)
     task_counts.store(TaskCounts(drafts=1), now=NOW)
     processes.save(Process(JOB, "worker", "one", 1, "1.0", NOW))
+    leases.Lease("search-1", clock=lambda: NOW).take()
     command_runs.note("backup", by="command", began=NOW, now=NOW, ok=True, said="It is written.")
     site_switch.switch_site("open", message="", by=EDITOR, now=NOW)
     site_pages.edit(site_pages.get("terms"), en="Ours.", de="", by=EDITOR, now=NOW)

@@ -200,6 +200,7 @@ heartbeat = key(
 )
 task_counts = key("TASKCOUNTS", "TASKCOUNTS", "how much there is to do in the CMS")
 process = key("PROCESSES", "PROCESS#{process:ulid}", "how one of the site's processes is doing")
+lease = key("LEASE#{name:slug}", "LEASE#{name}", "which process of all machines does something at a time")
 command_run = key("COMMANDRUNS#{kind:word}", "RUN#{run:ulid}", "how a command or a night's work went")
 
 TARGETS = {"deal": deal, "draft": draft}  # what can be open in a form, and go to the trash

@@ -27,6 +27,7 @@ from dealsite.front_door.application import ID_PLACE, Application, FrontDoor, an
 from dealsite.front_door.connections import Connections, Limits, limits_from_settings
 from dealsite.processes import heartbeat
 from dealsite.processes.launcher import BACKLOG, tell_that_it_serves
+from dealsite.search import published
 from dealsite.web import builds, counting, log_lines, readiness
 from dealsite.wsgi import application
 
@@ -46,12 +47,17 @@ class WebServer(uvicorn.Server):
         self.heart = threading.Thread(
             target=heartbeat.keep, args=(self._ending, "web"), name="heartbeat", daemon=True
         )
+        self._follower = threading.Thread(
+            target=published.follow, args=(self._ending,), name="search-follower", daemon=True
+        )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and tell the launcher."""
         await super().startup(sockets)
         tell_that_it_serves(self._tells)
         self.heart.start()
+        if published.is_shared():
+            self._follower.start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End: at once by SIGINT, since another process serves in its place; by SIGTERM when it has drained."""

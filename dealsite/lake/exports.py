@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.core.files.storage import Storage, storages
+from django.core.files.storage import storages
 
+from dealsite.buckets import delete, files
 from dealsite.data import table
 from dealsite.data.table.configuration import configuration
 from dealsite.data.table.convert import Item, from_attributes
@@ -57,18 +58,3 @@ def items(id_: str) -> Iterator[Item]:
 def _described(operation: str, **parameters: Any) -> dict[str, Any]:
     described: dict[str, Any] = table.call(operation, **parameters)["ExportDescription"]
     return described
-
-
-def files(bucket: Storage, folder: str) -> Iterator[str]:
-    """Yield the paths of all files below a folder."""
-    folders, names = bucket.listdir(folder)
-    for name in names:
-        yield f"{folder}/{name}"
-    for name in folders:
-        yield from files(bucket, f"{folder}/{name}")
-
-
-def delete(bucket: Storage, folder: str) -> None:
-    """Delete all files below a folder."""
-    for path in files(bucket, folder):
-        bucket.delete(path)

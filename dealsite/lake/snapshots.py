@@ -23,6 +23,7 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
+from dealsite.buckets import delete, files
 from dealsite.data import table
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
@@ -86,12 +87,12 @@ def write(items: Iterable[Item], folder: Path) -> int:
 
     rows: defaultdict[str, list[Item]] = defaultdict(list)
     waiting = written = 0
-    with contextlib.ExitStack() as files:
+    with contextlib.ExitStack() as opened:
         writers = {}
         for entity in ENTITIES:
             (folder / entity.table).mkdir(mode=0o700, parents=True)
             path = folder / entity.table / "0.parquet"
-            writers[entity.type] = files.enter_context(
+            writers[entity.type] = opened.enter_context(
                 pq.ParquetWriter(path, _arrow([], entity).schema, compression="zstd")
             )
         for item in items:
@@ -194,7 +195,7 @@ def _publish(snapshot: Path, bucket: Storage, now: datetime) -> None:
     begun = filter(is_ulid, bucket.listdir(exports.FOLDER)[0])
     left = [name for name in begun if time_of(name) < now - EXPORT_KEPT]
     for folder in [*old, *(f"{exports.FOLDER}/{name}" for name in left)]:
-        exports.delete(bucket, folder)
+        delete(bucket, folder)
 
 
 def _named(bucket: Storage) -> str:
@@ -232,7 +233,7 @@ def fetch() -> None:
             for left in root.glob(f"{FETCHING}*"):
                 shutil.rmtree(left, ignore_errors=True)
             made = root / f"{FETCHING}{id_}"
-            for path in exports.files(bucket, id_):
+            for path in files(bucket, id_):
                 target = made / path.removeprefix(f"{id_}/")
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with bucket.open(path) as file, target.open("wb") as out:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, NamedTuple
 
@@ -103,30 +104,35 @@ class Generation:
             raise
         self._parts = (self._office, self._deals)
 
-    def take(self, key: Key, item: Item | None, sequence: str) -> None:
-        """Note an item as it is after a change, or gone; nothing if that or a newer change is known."""
+    def take(self, key: Key, item: Item | None, sequence: str) -> bool:
+        """Note an item as it is after a change, or gone; False if it says nothing here, or nothing new."""
         if is_of_index(key):
             before = self._deals.known(key[0])
             if sequence > before.sequence:
                 stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
                 others = {name: getattr(before, name) for one in BESIDE.values() for name in one[:2]}
                 self._deals.put(key[0], replace(stored, sequence=sequence, **others))
+                return True
         elif beside := beside_deal(key):
             before = self._deals.known(key[0])
             if sequence > getattr(before, beside.change):
                 says = {beside.name: beside.read(item or {}), beside.change: sequence}
                 self._deals.put(key[0], replace(before, **says))
+                return True
         elif read := office.reader_of(key):
             name = office.document_key(key)
             known = self._office.known(name)
             if sequence > known.sequence:
                 kept = replace(read(item), lines=known.lines) if item else OfficeDocument()
                 self._office.put(name, replace(kept, sequence=sequence))
+                return True
         elif bought := office.bought(item):
             name = office.document_key(bought[0])
             known = self._office.known(name)
             if not bought[1].items() <= known.lines.items():
                 self._office.put(name, replace(known, lines={**known.lines, **bought[1]}))
+                return True
+        return False
 
     def commit(self, checkpoint: str | None = None) -> None:
         """Make everything written so far, and the checkpoint if one is given, take effect."""
@@ -171,8 +177,6 @@ class SearchIndex:
     """
 
     name = "search"
-    patience, delay = 0.5, 0.0
-    portion = 5_000
 
     def __init__(self, root: Path | None = None) -> None:
         self.folder = root or reader.index_root()
@@ -186,6 +190,12 @@ class SearchIndex:
             return Checkpoint.from_json(known) if known else None
         except (ValueError, LookupError, TypeError):
             return None
+
+    def leads(self) -> bool:
+        return True
+
+    def leave(self) -> None:
+        pass
 
     def open(self) -> Checkpoint | None:
         generation = reader.current_generation(self.folder)
@@ -201,7 +211,7 @@ class SearchIndex:
             raise Damaged(str(error)) from error
         return checkpoint
 
-    def check(self) -> None:
+    def check(self, read_at: datetime) -> None:
         writer = self._opened()
         try:
             if reader.current_generation(self.folder) != writer.folder:
@@ -210,10 +220,10 @@ class SearchIndex:
         except reader.Broken as error:
             raise Damaged(str(error)) from error
 
-    def apply(self, changes: Sequence[ItemChange]) -> None:
+    def apply(self, changes: Sequence[ItemChange]) -> bool:
         writer = self._opened()
-        for change in changes:
-            writer.take(change.key, change.new, change.sequence)
+        taken = [writer.take(change.key, change.new, change.sequence) for change in changes]
+        return any(taken)
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
         self._opened().commit(checkpoint.to_json() if checkpoint else None)

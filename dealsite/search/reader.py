@@ -30,7 +30,7 @@ from dealsite.search.documents import FORMAT, Stored, StoredDocument, open_index
 from dealsite.search.office import OfficeDocument
 from dealsite.stream.consumer_status import is_panic
 
-META = "meta.json"
+META, MANAGED = "meta.json", ".managed.json"
 PARTS = ("idx", "pos", "term", "store", "fast", "fieldnorm")
 MAGIC = 1337
 TRIES = 3  # if segments are merged while they are looked at
@@ -51,7 +51,7 @@ def check_files(folder: Path, whole: dict[str, tuple[int, int]]) -> None:
     for tried in range(TRIES):
         meta = _read(folder / META)
         try:
-            names = _named(meta)
+            names = named(meta)
             found = {name: _look(folder / name, whole.get(name)) for name in names}
         except (OSError, ValueError, LookupError, TypeError, struct.error) as error:
             if tried + 1 < TRIES and _read(folder / META) != meta:
@@ -69,7 +69,7 @@ def _read(file: Path) -> bytes:
         raise Broken(str(error)) from error
 
 
-def _named(meta: bytes) -> list[str]:
+def named(meta: bytes | str) -> list[str]:
     """Return the names of the files that a meta.json needs."""
     names = []
     for segment in orjson.loads(meta)["segments"]:

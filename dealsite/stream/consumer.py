@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -123,11 +124,13 @@ class Troubles:
             key=" ".join(change.key),
             sequence=change.sequence,
             reason=repr(error.cause),
-            repair=f"{COMMAND} rebuild {self.projection.name}, or save the item again",
+            repair=f"{COMMAND} rebuild, or save the item again",
         )
 
 
 GATHER_SECONDS = 0.05  # in which more records come to those that were just read: fewer, larger rounds
+PATIENCE_SECONDS = 0.5  # that an applied change may wait for its commit, while more come
+PORTION = 5_000  # changes that are committed in any case
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
 AMAZON_IDLE_SECONDS = 1.0  # where each look costs, and a third reader of a shard may be throttled
 TURN_SECONDS = 1.0  # between two looks whether the projection is free
@@ -161,8 +164,8 @@ class Consumer:
         self._shards: list[Shard] = []
         self._looked_at = float("-inf")
         self._iterators: dict[str, str] = {}
-        self._uncommitted = 0
-        self._waiting_since = 0.0
+        self._uncommitted = 0  # changes, of which most may say nothing to the projection
+        self._waiting_since: float | None = None  # of the first that does
         self._upto: list[datetime | None] = []  # by shard the moment up to which the last round read it
 
     def round(self) -> int:
@@ -187,7 +190,7 @@ class Consumer:
         if self._lease:
             self._lease.check()
         self.projection.commit(self.checkpoint)
-        self.committed, self._uncommitted = self.checkpoint, 0
+        self.committed, self._uncommitted, self._waiting_since = self.checkpoint, 0, None
         self._troubles.worked()
 
     def _read(self, shard: Shard, began: datetime) -> int:
@@ -206,9 +209,9 @@ class Consumer:
         else:
             self._upto.append(began)
         if changes:
-            self._apply(changes)
+            is_news = self._apply(changes)
             counting.add(counting.STREAM_RECORDS, self.projection.name, by=len(changes))
-            if not self._uncommitted:
+            if is_news and self._waiting_since is None:
                 self._waiting_since = self._ticks()
             self._uncommitted += len(changes)
         if page.next is None:
@@ -221,18 +224,20 @@ class Consumer:
             self.checkpoint = self.checkpoint.moved({shard.id: page.last})
         return page.records
 
-    def _apply(self, changes: list[ItemChange]) -> None:
+    def _apply(self, changes: list[ItemChange]) -> bool:
+        is_news = True
         if self._troubles.careful:
             self.commit_is_possible()
             for change in changes:
                 if change.sequence not in self._troubles.skips:
                     self._apply_alone(change)
         else:
-            self.projection.apply(changes)
+            is_news = self.projection.apply(changes)
         taken = {change.key for change in changes if change.sequence not in self._troubles.skips}
         for key in taken & self._skipped:
             consumer_status.forget_skipped(self.projection.folder, key=key)
             self._skipped.discard(key)
+        return is_news
 
     def commit_is_possible(self) -> None:
         """Commit without any change: what fails now is the disk's fault, or the projection's, and no record's."""
@@ -273,10 +278,10 @@ class Consumer:
         return GATHER_SECONDS if read else IDLE_SECONDS
 
     def _is_time_to_commit(self, *, idle: bool) -> bool:
-        if self._uncommitted:
-            waited = self._ticks() - self._waiting_since
-            most = self.projection.delay if idle else self.projection.patience
-            return waited >= most or self._uncommitted >= self.projection.portion
+        if self._uncommitted >= PORTION:
+            return True
+        if self._waiting_since is not None:
+            return idle or self._ticks() - self._waiting_since >= PATIENCE_SECONDS
         return idle and self.checkpoint.read_at - self.committed.read_at >= KEEP_EVERY
 
 
@@ -296,7 +301,7 @@ def consume(
         pause = TURN_SECONDS
         try:
             with rebuilding.locked(projection.folder, rebuilding.OPEN, wait=False) as lease:
-                if lease:
+                if lease and projection.leads():
                     _take_turn(projection, lease, stop, clock, troubles)
         except MemoryError:
             raise
@@ -306,6 +311,8 @@ def consume(
             pause = troubles.note(error, now=clock(), ticks=ticks())
             _note_status(projection, clock(), "failing", reason=str(error))
         stop.wait(pause)
+    with suppress(DataError):
+        projection.leave()
 
 
 def _take_turn(
@@ -322,7 +329,7 @@ def _take_turn(
         while not stop.is_set() and not rebuilding.is_locked(projection.folder, rebuilding.WAITING):
             if time.monotonic() - checked >= CHECK_SECONDS:
                 lease.check()
-                projection.check()
+                projection.check(consumer.checkpoint.read_at)
                 _note_status(projection, clock(), "following", read_at=consumer.checkpoint.read_at)
                 checked = time.monotonic()
             if pause := consumer.pause(consumer.round()):

@@ -84,9 +84,12 @@ class Projection(Protocol):
 
     name: str  # as `manage.py rebuild` calls it
     folder: Path  # its lock and what is made aside lie here
-    patience: float  # seconds that an applied change may wait for its commit, while more come; 0: none
-    delay: float  # and where no more come
-    portion: int  # changes after which it wants a commit in any case
+
+    def leads(self) -> bool:
+        """Tell whether it is this process's turn to feed it; where it is another machine's, fetch what that made."""
+
+    def leave(self) -> None:
+        """Let another machine feed it at once."""
 
     def checkpoint(self) -> Checkpoint | None:
         """Return where it stands as of its last commit, None where nothing is built; also while another has it open."""
@@ -94,11 +97,14 @@ class Projection(Protocol):
     def open(self) -> Checkpoint | None:
         """Get ready for changes and return where it stands; None where it has to be built first. Raises Damaged."""
 
-    def check(self) -> None:
-        """Raise Damaged where what it keeps was deleted or spoilt since; asked about once a second while it is open."""
+    def check(self, read_at: datetime) -> None:
+        """Raise Damaged where what it keeps was deleted or spoilt since, LeaseLost where it is another machine's turn.
 
-    def apply(self, changes: Sequence[ItemChange]) -> None:
-        """Take changes in, those of each item in their order."""
+        Asked about once a second while it is open, and told up to when the stream was read.
+        """
+
+    def apply(self, changes: Sequence[ItemChange]) -> bool:
+        """Take changes in, those of each item in their order; tell whether there is something to commit."""
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
         """Keep what was applied, and with it, never before it, the checkpoint; None leaves that as it is."""

@@ -1,8 +1,8 @@
 """Makes a projection afresh from a scan of the table, while its consumer goes on; and who may have one open.
 
-One process at a time has it open, and makes room when another asks. Three lock files in the projection's folder, freed
+One process at a time has it open, and makes room when another asks. Four lock files in the projection's folder, freed
 by the system however a process ends: `open.lock` is held by whoever has it open, `waiting.lock` by whoever wants it
-next, `building.lock` while a new one is made aside.
+next, `building.lock` while a new one is made aside, `following.lock` by the web process that fetches what others made.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from dealsite.stream.consumer_status import SkippedRecord
 from dealsite.stream.projection import Checkpoint, Projection
 from dealsite.stream.records import Stream
 
-OPEN, WAITING, BUILDING = "open.lock", "waiting.lock", "building.lock"
+OPEN, WAITING, BUILDING, FOLLOWING = "open.lock", "waiting.lock", "building.lock", "following.lock"
 
 
 class LeaseLost(Exception):

@@ -156,11 +156,7 @@ BUILD = Metric(
     "dealsite_build_info", "1, with the version that answers", ("version",), Kind.GAUGE, Source.MACHINE
 )
 PROCESSES = Metric(
-    "dealsite_processes",
-    "processes that run: `web`, `worker`, and `feeder`, a worker that feeds projections only",
-    ("part",),
-    Kind.GAUGE,
-    Source.MACHINE,
+    "dealsite_processes", "processes that run: `web` and `worker`", ("part",), Kind.GAUGE, Source.MACHINE
 )
 PROCESS_MEMORY = Metric(
     "dealsite_process_memory_bytes", "memory that a process holds", ("process",), Kind.GAUGE, Source.MACHINE
@@ -235,7 +231,7 @@ FILES = {"counter": 400_000, "histogram": 2_400_000, f"gauge_{NEWEST}": 100_000}
 
 GAUGES_SECONDS = 15.0  # between two readings of the table
 
-Part = Literal["web", "worker", "feeder"]
+Part = Literal["web", "worker"]
 logger = structlog.get_logger(__name__)
 _made: dict[Metric, Any] = {}  # empty in processes that count nothing
 _ones: dict[tuple[Metric, tuple[object, ...]], Any] = {}  # since finding these takes longer than counting

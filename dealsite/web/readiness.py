@@ -77,7 +77,7 @@ def projections_now(now: datetime) -> dict[str, dict[str, Any]]:
     `state` is following, building or failing, or none where no consumer runs; `lag_seconds` is None if not known;
     `skipped` are the stream's records that it could not take.
     """
-    return {name: _projection(Path(settings.VAR) / name, now) for name in settings.DEALSITE_PROJECTIONS}
+    return {"search": _projection(Path(settings.SEARCH_ROOT), now)}
 
 
 def _projection(folder: Path, now: datetime) -> dict[str, Any]:
@@ -127,7 +127,7 @@ WARNINGS = MappingProxyType(
         "disk": "A disk will soon be full.",
         "jobs": "Jobs wait for a worker of another build: those that run do not know their kind.",
         "worker": "No worker has run for a minute: jobs, mails and payments wait.",
-        "search": "No worker on this machine feeds the search index, or it is behind.",
+        "search": "Nobody feeds this machine's search index, or it is behind.",
         "skipped": "Changes were skipped that the search index could not take.",
     }
 )

@@ -1,6 +1,6 @@
-"""The worker: runs jobs as they come due, one at a time, charges payments, feeds the projections, until told to stop.
+"""The worker: runs jobs as they come due, one at a time, charges payments, feeds the search index, until told to stop.
 
-Several may run at once. Of those on one machine, one feeds each projection; the others stand by.
+Several may run at once. One of them feeds the index; the others stand by.
 """
 
 import contextlib
@@ -35,9 +35,8 @@ from dealsite.gateways.interface import Gateway
 from dealsite.pictures import renditions
 from dealsite.processes import heartbeat
 from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
-from dealsite.search.projection import SearchIndex
+from dealsite.search.published import search_index
 from dealsite.stream.consumer import consume
-from dealsite.stream.projection import Projection
 from dealsite.web import counting
 from dealsite.web.counting import due_to
 from dealsite.worker import accounts, bulk, exports, imports, links, mails, schedule
@@ -76,13 +75,12 @@ HANDLERS: dict[str, jobs.Handler] = {
     **dict.fromkeys(GONE, no_longer_done),
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
-PROJECTIONS: dict[str, Callable[[], Projection]] = {SearchIndex.name: SearchIndex}
 IDLE_SECONDS = 1.0
 CHARGE_SECONDS = 5.0  # while no payment is due
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 ORPHANED = gettext_noop("Whoever ordered this is no editor any more. Resume it to take it over.")
-CONSUMERS_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
+CONSUMER_SECONDS = 10.0  # for a consumer to commit what it has, once it is told to stop
 
 logger = structlog.get_logger(__name__)
 
@@ -212,12 +210,6 @@ def charge_due(gateway: Gateway, *, clock: Callable[[], datetime] = timezone.now
     return counts
 
 
-def watch(stop: threading.Event, parts: Iterable[Part]) -> None:
-    """Do nothing but see that a worker's threads live, until `stop` is set. Raises PartDied."""
-    while not stop.wait(IDLE_SECONDS):
-        check_parts(parts)
-
-
 def check_parts(parts: Iterable[Part]) -> None:
     """Raise PartDied where one of a worker's threads has died."""
     for part in parts:
@@ -226,21 +218,16 @@ def check_parts(parts: Iterable[Part]) -> None:
 
 
 @contextlib.contextmanager
-def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[list[Part]]:
-    """Keep the projections that the settings name up to date, each in a thread of its own, until `stop` is set."""
-    threads = [
-        Part(f"consumer-{name}", functools.partial(consume, make(), stop, clock=clock))
-        for name, make in PROJECTIONS.items()
-        if name in settings.DEALSITE_PROJECTIONS
-    ]
-    for thread in threads:
-        thread.start()
+def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[Part]:
+    """Keep the search index up to date, in a thread of its own, until `stop` is set."""
+    index = search_index(clock=clock)
+    consumer = Part("consumer", functools.partial(consume, index, stop, clock=clock))
+    consumer.start()
     try:
-        yield threads
+        yield consumer
     finally:
         stop.set()
-        for thread in threads:
-            thread.join(CONSUMERS_SECONDS)
+        consumer.join(CONSUMER_SECONDS)
 
 
 def run_next(*, now: datetime) -> bool:

@@ -61,6 +61,7 @@ KINDS: dict[str, st.SearchStrategy[keys.Key]] = {
     "failure count": moments.map(keys.failure_count),
     "heartbeat": st.sampled_from(["worker", "web"]).map(keys.heartbeat),
     "process": ulids.map(keys.process),
+    "lease": slugs.map(keys.lease),
     "command run": st.builds(keys.command_run, statuses.map(str.lower), ulids),
     "payment": st.builds(keys.payment, usernames, moments, ulids),
     "past payment": st.builds(keys.past_payment, usernames, moments, ulids),

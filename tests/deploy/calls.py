@@ -38,15 +38,31 @@ def operations() -> frozenset[str]:
     return frozenset(name for service in services for name in service.operation_names)
 
 
-def reached(roots: Iterable[object]) -> set[Function]:
-    """The functions and methods of the site that some of its functions or classes reach."""
+def reached(roots: Iterable[object], *, but: frozenset[Function] = frozenset()) -> set[Function]:
+    """The functions and methods of the site that some of its functions or classes reach, without some of them."""
     found: set[Function] = set()
     waiting = [function for root in roots for function in functions_of(root)]
     while waiting:
         function = waiting.pop()
-        if function not in found:
+        if function not in found and function not in but:
             found.add(function)
             waiting += [callee for thing in named_in(function) for callee in functions_of(thing)]
+    return found
+
+
+def called_within(kind: type, *names: str) -> set[Function]:
+    """The methods of a class that some of its methods call of their own object, and these themselves."""
+    found: set[Function] = set()
+    waiting = list(names)
+    while waiting:
+        for function in functions_of(inspect.getattr_static(kind, waiting.pop(), None)):
+            if function not in found:
+                found.add(function)
+                waiting += [
+                    node.attr
+                    for node in ast.walk(_source(function))
+                    if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "super()")
+                ]
     return found
 
 
@@ -161,6 +177,8 @@ def storage_calls(functions: Iterable[Function]) -> set[tuple[str, str]]:
                 found.add(("media", node.func.attr))
             elif of == "bucket":
                 found.add(("lake", node.func.attr))
-            elif of.endswith("storage()") or of.startswith("storages["):
+            elif of.startswith("self._object("):  # of the search index, without the storage's way to it
+                found.add(("private", {"get": "open", "put": "save"}[node.func.attr]))
+            elif of.endswith("storage()") or of.startswith("storages[") or of == "self._bucket":
                 found.add(("private", node.func.attr))
     return found

@@ -23,14 +23,14 @@ from dealsite.front_door import process
 from dealsite.lake import exports
 from dealsite.management import commands
 from dealsite.management.commands import backup, snapshot, web, worker
-from dealsite.search.projection import SearchIndex
+from dealsite.search import published
+from dealsite.search.published import SharedIndex
 from dealsite.web.pages import page_of
 from dealsite.worker import loop
 from tests.deploy import calls
 from tests.deploy.stack import as_list, containers, environment, resources, statements
 from tests.questions import budget
 
-FEEDING = [loop.feeding, loop.watch, SearchIndex]  # worker --only-projections
 # What commands can do and no machine of the deployment may: the stack makes and changes its table.
 BY_THE_STACK = {"CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups"}
 # The rights that a method of a storage needs. Without ListBucket, what is missing is refused.
@@ -46,6 +46,7 @@ STORAGE_RIGHTS = {
     ("private", "exists"): READ,
     ("private", "open"): READ,
     ("private", "size"): READ,
+    ("private", "get_modified_time"): READ,
     ("private", "listdir"): {"ListBucket"},
     ("private", "url"): set(),
     ("private", "save"): WRITTEN,
@@ -72,18 +73,32 @@ def reached(role: str) -> frozenset[Any]:
     roots: dict[str, list[object]] = {
         "WebRole": [
             *(*views(get_resolver().url_patterns), *middleware, site, process.serve, web.Command),
-            *FEEDING,
+            published.follow,
         ],
-        "WorkerRole": [worker.Command, loop.HANDLERS, *FEEDING, backup.Command, snapshot.Command],
+        "WorkerRole": [worker.Command, loop.HANDLERS, loop.feeding, backup.Command, snapshot.Command],
         "ManageRole": [
             import_module(f"{commands.__name__}.{found.name}").Command
             for found in pkgutil.iter_modules(commands.__path__)
         ],
     }
-    return frozenset(calls.reached(roots[role]))
+    others = published_by_workers() if role == "WebRole" else frozenset()
+    return frozenset(calls.reached(roots[role], but=others))
+
+
+def published_by_workers() -> frozenset[Any]:
+    """What of the search index no web process calls: it only follows."""
+    return frozenset(calls.functions_of(SharedIndex)) - calls.called_within(SharedIndex, "__init__", "follow")
 
 
 ROLES = ("WebRole", "WorkerRole", "ManageRole")
+
+
+def test_a_web_process_reads_the_search_index_in_the_bucket_and_a_worker_writes_it():
+    reading = {("private", "open")}
+    feeding = {("private", one) for one in ("save", "delete", "listdir", "get_modified_time")} | reading
+    of_index = frozenset(calls.functions_of(SharedIndex))
+    assert calls.storage_calls(reached("WebRole") & of_index) == reading
+    assert calls.storage_calls(reached("WorkerRole") & of_index) == feeding
 
 
 def allowed(role: str, service: str, effect: str = "Allow") -> dict[str, set[str]]:

@@ -23,6 +23,7 @@ LEFT_OUT = {
     "Migration": "it says how far a migration has come",
     "Heartbeat": "it says that a process lives",
     "Process": "it says how a process is doing",
+    "Lease": "it says which process does something just now",
     "CommandRun": "it says how a command went",
     "SiteSwitch": "it says whether the site is open; the audit log, who turned it",
     "SitePage": "its texts are no data; the audit log says who changed them",

@@ -37,9 +37,7 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
     monkeypatch.setitem(loop.HANDLERS, "dance", lambda job, now: now + HOUR)
     loop.run_next(now=NOW)
     counting.read_gauges(set(), now=NOW + HOUR)
-    for name in settings.DEALSITE_PROJECTIONS:
-        (tmp_path / name).mkdir(exist_ok=True)
-        consumer_status.note_status(tmp_path / name, consumer_status.ConsumerStatus(NOW, "following", NOW))
+    consumer_status.note_status(tmp_path / "search", consumer_status.ConsumerStatus(NOW, "following", NOW))
     feed_once(tmp_path / "copy")
     launcher.note_parts(tmp_path, [SimpleNamespace(name="worker", restarts=2, ended="SIGKILL")])  # type: ignore[list-item]
     with monkeypatch.context() as patch:

@@ -128,9 +128,9 @@ def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypa
     monkeypatch.setattr(counting, "keep_gauges", lambda stop: None)
     monkeypatch.setattr(heartbeat, "keep", lambda stop, part: kept.set())
     monkeypatch.setattr(log_lines, "note_uncaught", noted.set)
-    monkeypatch.setattr(loop, "PROJECTIONS", {})
+    monkeypatch.setattr(loop, "consume", lambda index, stop, clock: None)
     monkeypatch.setattr(loop, "run", lambda stop, **options: kept.wait(10))
-    worker.Command().handle(only_projections=False, tells=None)
+    worker.Command().handle(tells=None)
     assert kept.is_set()
     assert noted.is_set()
 

@@ -68,10 +68,10 @@ def test_an_index_that_is_damaged_is_not_opened_and_a_damage_of_an_open_one_is_n
             index(*(deal_item(f"Lamp {number}") for number in range(9)))
             projection = SearchIndex()
             assert projection.open() == START
-            projection.check()
+            projection.check(NOW)
             damage(part, how)
             with pytest.raises(Damaged):
-                projection.check()
+                projection.check(NOW)
             try:
                 projection.close()
             except ValueError:
@@ -88,7 +88,7 @@ def test_what_is_committed_and_merged_meanwhile_is_whole(index):
     for number in range(30):
         projection.apply([change(deal_item(f"Lamp {number}"), number + 1)])
         projection.commit(START)
-        projection.check()
+        projection.check(NOW)
     projection.close()
     assert SearchIndex().open() == START
 
@@ -158,7 +158,7 @@ def test_whoever_still_writes_to_a_deleted_index_does_not_reach_the_new_one(inde
         shutil.rmtree(reader.index_root(), ignore_errors=True)
     index(deal_item("New"))
     with pytest.raises((Damaged, ValueError, OSError)):
-        late.check()
+        late.check(NOW)
     with pytest.raises((ValueError, OSError)):
         late.commit(START)
     assert titles(search("")) == ["New"]

@@ -66,7 +66,7 @@ def test_a_published_deal_is_found_while_the_consumer_runs():
         wait_for("zanzibar lamp")
         deal_changes.delete(deals.get(deal.id), by=EDITOR, now=now())
         wait_for("zanzibar", there=False)
-        call_command("rebuild", "search", verbosity=0)
+        call_command("rebuild", verbosity=0)
         make_deal(title="Nairobi lamp", live_at=now() - HOUR, now=now())
         wait_for("nairobi")
     finally:
@@ -122,7 +122,7 @@ def test_any_writes_with_crashes_between_end_with_what_the_table_holds(steps, da
                 consumer = opened(projection, Stream.of_table(), clock=now)
             elif step == "rebuild":
                 projection.close()
-                call_command("rebuild", "search", verbosity=0)
+                call_command("rebuild", verbosity=0)
                 consumer = opened(projection, Stream.of_table(), clock=now)
         read_all(consumer)
         assert found() == stored()

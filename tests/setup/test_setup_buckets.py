@@ -12,6 +12,7 @@ from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
 
 from dealsite import site_setup
+from dealsite.buckets import impatient
 from tests.builders import NOW
 
 
@@ -74,7 +75,7 @@ def test_it_asks_for_a_picture_where_the_cdn_shows_pictures_alone(site: Any, mon
 @pytest.mark.parametrize("alias", ["default", "private"])
 def test_a_bucket_that_does_not_answer_is_given_up_soon(site: Any, alias: str):
     of_site: Any = storages[alias]
-    config = site_setup._impatient(alias).connection.meta.client.meta.config
+    config = impatient(alias).connection.meta.client.meta.config
     assert (config.connect_timeout, config.read_timeout) == (5.0, 5.0)
     assert config.retries["total_max_attempts"] == 2
     assert of_site.connection.meta.client.meta.config.connect_timeout == 60

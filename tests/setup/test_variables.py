@@ -23,7 +23,6 @@ GOOD = {
     "DEALSITE_CURRENCY": ("gbp", "GBP"),
     "DEALSITE_LOG_LEVEL": ("debug", "DEBUG"),
     "DEALSITE_GATEWAY": ("Stripe", "stripe"),
-    "DEALSITE_PROJECTIONS": ("search", ["search"]),
     "DEALSITE_URL": (" https://deals.example/ ", "https://deals.example"),
     "DYNAMODB_ENDPOINT_URL": ("unix:/run/engine.sock", "unix:/run/engine.sock"),
     "DEALSITE_MAIL_FROM": ("Deals <noreply@deals.example>", "Deals <noreply@deals.example>"),
@@ -43,7 +42,6 @@ BAD = {
     "DEALSITE_CURRENCY": ("€", "EURO", "XYZ", "JPY", "KWD", "XXX", "XTS", "XAU", "XDR", "DEM", "HRK"),
     "DEALSITE_LANGUAGE": ("fr", "english"),
     "DEALSITE_GATEWAY": ("paypal", "strip"),
-    "DEALSITE_PROJECTIONS": ("serach", "lake search", "none"),
     "DEALSITE_LOG_LEVEL": ("LOUD", "5"),
     "DEALSITE_LOG_FORMAT": ("xml",),
     "DEALSITE_ENGINE": ("moto",),
@@ -131,10 +129,15 @@ def test_all_that_settings_declare_is_known():
     assert list(unknown(given | {"PATH": "x", "STRIPE_X": "x"})) == []
 
 
-def test_a_site_that_keeps_payments_in_a_second_table_does_not_start(monkeypatch):
-    monkeypatch.setenv("DEALSITE_HISTORY_TABLE", "past")
-    with pytest.raises(ImproperlyConfigured, match="DEALSITE_HISTORY_TABLE is no setting any more"):
-        refuse_misfits()
+def test_a_site_with_a_setting_that_is_gone_does_not_start_and_says_what_to_do(monkeypatch, subtests):
+    for name, todo in {
+        "DEALSITE_HISTORY_TABLE": "docs/upgrading.md",
+        "DEALSITE_PROJECTIONS": "take it out",
+    }.items():
+        with subtests.test(name=name), monkeypatch.context() as patch:
+            patch.setenv(name, "search")
+            with pytest.raises(ImproperlyConfigured, match=rf"^{name} is no setting any more\. .*{todo}"):
+                refuse_misfits()
 
 
 def test_a_secret_that_cannot_be_is_not_told(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,6 @@ class Copy:
     """The table once more, in one file: state and checkpoint move together."""
 
     name = "copy"
-    patience = delay = 0.0
-    portion = 1000
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,13 +92,14 @@ class Copy:
             self.items = json.loads(self.file.read_text())["items"]
         return self.checkpoint()
 
-    def apply(self, changes: Sequence[ItemChange]) -> None:
+    def apply(self, changes: Sequence[ItemChange]) -> bool:
         for change in changes:
             self.applied.append(change.sequence)
             if change.new is None:
                 self.items.pop("|".join(change.key), None)
             else:
                 self.items["|".join(change.key)] = change.new
+        return True
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
         known = checkpoint or self.checkpoint()
@@ -111,7 +110,13 @@ class Copy:
     def close(self) -> None:
         self.items = {}
 
-    def check(self) -> None:
+    def leads(self) -> bool:
+        return True
+
+    def leave(self) -> None:
+        pass
+
+    def check(self, read_at: datetime) -> None:
         if not self.file.exists():
             raise Damaged("The copy is gone.")
 

@@ -68,49 +68,52 @@ def test_what_was_applied_and_not_committed_comes_again(stream, copy):
     write(stream, *range(2))
     consumer = Consumer(copy, stream, START, clock=clock)
     drained(consumer)
-    copy.patience = copy.delay = 60.0
     write(stream, 5, 6)
-    drained(consumer)
+    assert consumer.round() == 2
     again = Copy(copy.folder)
     drained(Consumer(again, stream, again.open(), clock=clock))
     assert again.applied == [f"{number:040d}" for number in (3, 4)]
 
 
-def test_a_change_waits_no_longer_than_the_projection_has_patience(stream, copy):
-    copy.patience = copy.delay = 5.0
-    copy.portion = 4
+def test_a_change_waits_no_longer_than_there_is_patience_and_a_portion_not_at_all(stream, copy, monkeypatch):
+    monkeypatch.setattr(consumers, "PORTION", 4)
     ticks = [0.0]
     consumer = Consumer(copy, stream, START, clock=clock, ticks=lambda: ticks[0])
-    write(stream, 0)
-    drained(consumer)
-    assert copy.commits == 0
-    ticks[0] = 4.9
-    consumer.round()
-    assert copy.commits == 0
-    ticks[0] = 5.0
-    consumer.round()
+    for number, waited in enumerate([0.0, consumers.PATIENCE_SECONDS - 0.1, consumers.PATIENCE_SECONDS]):
+        assert copy.commits == 0
+        ticks[0] = waited
+        write(stream, number)
+        consumer.round()
     assert copy.commits == 1
-    write(stream, 1, 2, 3, 4)
+    write(stream, 3, 4, 5, 6)
     consumer.round()
     assert copy.commits == 1
     consumer.round()
     assert copy.commits == 2
 
 
-def test_a_change_is_committed_once_no_more_come_and_meanwhile_waits_as_long_as_there_is_patience(
-    stream, copy
-):
-    copy.patience = 5.0
-    ticks = [0.0]
-    consumer = Consumer(copy, stream, START, clock=clock, ticks=lambda: ticks[0])
+def test_a_change_is_committed_once_no_more_come(stream, copy):
+    consumer = Consumer(copy, stream, START, clock=clock, ticks=lambda: 0.0)
     for number in range(3):
         write(stream, number)
         assert consumer.pause(consumer.round()) == consumers.GATHER_SECONDS
-        ticks[0] += 1.0
     assert copy.commits == 0
     assert consumer.pause(consumer.round()) == consumers.IDLE_SECONDS
     assert copy.commits == 1
     assert consumer.pause(PAGE) == 0.0
+
+
+def test_what_says_nothing_to_the_projection_is_not_committed_at_once(stream, copy, monkeypatch):
+    monkeypatch.setattr(Copy, "apply", lambda *_: False)
+    monkeypatch.setattr(consumers, "PORTION", 5)
+    consumer = Consumer(copy, stream, START, clock=clock)
+    write(stream, *range(4))
+    drained(consumer)
+    assert copy.commits == 0
+    write(stream, 4)
+    drained(consumer)
+    assert copy.commits == 1
+    assert copy.checkpoint().shards == {"shard-0": f"{5:040d}"}
 
 
 def test_on_amazon_a_shard_is_asked_once_a_second(stream, copy, monkeypatch):
@@ -160,6 +163,7 @@ def test_a_shard_that_went_before_it_was_read_is_noticed(stream, copy):
     write(stream, *range(5))
     consumer = Consumer(copy, stream, START, clock=clock)
     consumer.round()
+    consumer.commit()
     stream.split()
     stream.trimmed = {"shard-0"}
     again = Copy(copy.folder)

@@ -36,7 +36,7 @@ LINK = re.compile(r'href="(/[^"#]*)"')
 LATER = {  # than 0.2.0
     *("FactorOwner", "UsedChallenge", "SecurityEvent", "FailureCount", "Heartbeat", "Migration"),
     *("Process", "CommandRun", "SiteSwitch", "ListViews", "TaskCounts", "DealBy", "Clicks"),
-    *("DealLike", "DealCounts", "HotDeals", "SitePage", "BrandName", "ReturnRequest"),
+    *("DealLike", "DealCounts", "HotDeals", "SitePage", "BrandName", "ReturnRequest", "Lease"),
 }
 NOT_ADDED_UP = "What it says of its payments is not what they come to "
 PEOPLE = {

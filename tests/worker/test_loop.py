@@ -268,21 +268,17 @@ def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
     assert kinds <= loop.HANDLERS.keys()
 
 
-def test_a_worker_whose_consumer_died_ends_and_says_why(monkeypatch, settings, caplog):
-    def die(projection, stop, clock):
+def test_a_worker_whose_consumer_died_ends_and_says_why(monkeypatch, caplog):
+    def die(index, stop, clock):
         raise MemoryError("no room")
 
-    settings.DEALSITE_PROJECTIONS = ["search"]
-    monkeypatch.setattr(loop, "PROJECTIONS", {"search": lambda: None})
     monkeypatch.setattr(loop, "consume", die)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0.01)
     looks = iter(range(1000))
     monkeypatch.setattr(loop, "run_next", lambda now: next(looks) < 0)  # ends, too, if nobody notices
-    with pytest.raises(
-        CommandError, match=r"The consumer-search of this worker died: MemoryError\('no room'\)"
-    ):
+    with pytest.raises(CommandError, match=r"The consumer of this worker died: MemoryError\('no room'\)"):
         call_command("worker")
-    assert "event='part_died' part='consumer-search'" in caplog.text
+    assert "event='part_died' part='consumer'" in caplog.text
 
 
 def test_a_part_that_has_nothing_to_do_may_end():

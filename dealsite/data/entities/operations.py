@@ -16,6 +16,7 @@ from dealsite.data.entities.attributes import (
     MapOf,
     Money,
     Shape,
+    Slug,
     Text,
     Time,
     Ulid,
@@ -87,6 +88,20 @@ PROCESS = Entity(
     },
     is_passing=True,
     gone=("requests", "pages", "refused"),
+)
+
+LEASE = Entity(
+    type="Lease",
+    about="which process of all machines does something at a time; renewed every 10 seconds",
+    key=At(keys.lease, name="name"),
+    shape={
+        "name": Slug(),
+        "holder": Text(least=0, most=26, about="the process; nobody: given back"),
+        "term": Whole(least=1, about="grows with each taking"),
+        "beat": Whole(about="grows with each renewal"),
+        "ttl": Expiry(),
+    },
+    is_passing=True,
 )
 
 COMMAND_RUN = Entity(

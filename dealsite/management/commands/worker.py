@@ -22,24 +22,19 @@ logger = structlog.get_logger(__name__)
 
 class Command(SiteCommand):
     help = (
-        "Run jobs and charge payments as they come due, and feed the projections, until stopped. "
+        "Run jobs and charge payments as they come due, and feed the search index, until stopped. "
         "Several workers may run at once."
     )
 
     failures = (loop.PartDied,)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--only-projections",
-            action="store_true",
-            help="run no jobs and charge nothing: for a machine whose role allows no more",
-        )
         parser.add_argument("--tells", type=int, help=SUPPRESS)  # where the launcher hears that it has begun
 
-    def work(self, only_projections: bool, tells: int | None) -> None:
+    def work(self, tells: int | None) -> None:
         log_lines.note_uncaught()
         use_few_arenas()
-        counting.begin("feeder" if only_projections else "worker")
+        counting.begin("worker")
         stop = threading.Event()
 
         def end(*_: object) -> None:
@@ -53,11 +48,6 @@ class Command(SiteCommand):
         try:
             if number := settings.DEALSITE_METRICS_PORT:
                 loop.Part("metrics-port", lambda: metrics.keep_port(stop, number)).start()
-            if only_projections:
-                with loop.feeding(stop) as consumers:
-                    signal.alarm(STOP_SECONDS if stop.is_set() else 0)
-                    loop.watch(stop, consumers)
-                return
             heart = loop.Part("heartbeat", lambda: heartbeat.keep(stop, "worker"))
             parts = [
                 loop.Part(
@@ -68,10 +58,10 @@ class Command(SiteCommand):
             ]
             for part in parts:
                 part.start()
-            with loop.feeding(stop) as consumers:
+            with loop.feeding(stop) as consumer:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
                 tell_that_it_serves(tells)
-                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, *consumers])
+                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, consumer])
             heart.join(heartbeat.END_SECONDS)
         except loop.PartDied:
             raise

@@ -27,6 +27,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             }
         ),
     ),
+    "Lease": at(
+        keys.lease("search-7"),
+        operations.LEASE.item({"name": "search-7", "holder": ID, "term": 3, "beat": 99, "ttl": TTL}),
+    ),
     "CommandRun": at(
         keys.command_run("close_day", ID),
         operations.COMMAND_RUN.item(

@@ -1,0 +1,135 @@
+"""Several machines on one table and one bucket, each with a folder of its own: processes as they run in earnest."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from django.utils import timezone
+
+from dealsite.data import table
+from dealsite.data.jobs import leases
+from dealsite.engine.server import Engine
+from tests.builders import HOUR, make_deal
+from tests.setup.conftest import Site, own_engine, start_site, wait_for  # noqa: F401 - fixtures
+from tests.setup.mixed_load import Browser
+
+FOUND_SECONDS = 3.0  # from publishing to being found on every machine
+NEW_SECONDS = 30.0  # from its start until a new machine finds
+IDLE_SECONDS = 20.0
+
+
+class Machine:
+    """A site of web processes and a worker."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self._browser = site, Browser(site.port)
+
+    def finds(self, word: str) -> bool:
+        page = self._browser.send(f"/search/?q={word}")
+        return page.status == 200 and f">{word} of the day" in page.text
+
+    def calls(self) -> Counter[str]:
+        """How often each operation of the table was asked for by this machine's processes."""
+        found: Counter[str] = Counter()
+        for line in self._browser.send("/metrics").text.splitlines():
+            if line.startswith("dealsite_table_calls_total{"):
+                name, _, number = line.rpartition(" ")
+                found[name.partition('operation="')[2].partition('"')[0]] += int(float(number))
+        return found
+
+    def pid(self, part: bytes) -> int:
+        """A process that runs a part."""
+        return next(pid for pid in self.site.children() if part in command_of(pid))
+
+
+def command_of(pid: int) -> bytes:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no file of a disk
+        return file.read()
+
+
+@pytest.fixture
+def start_machine(
+    own_engine: Engine,  # noqa: F811
+    start_site: Callable[..., Site],  # noqa: F811
+    moto_engine: str,
+    settings: Any,
+) -> Iterator[Callable[[str], Machine]]:
+    """A function that starts a machine; all share a table and a bucket."""
+    keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
+    client = boto3.client("s3", "us-east-1", endpoint_url=moto_engine, **keys)
+    client.create_bucket(Bucket="private")
+    for found in client.list_objects_v2(Bucket="private").get("Contents", []):
+        client.delete_object(Bucket="private", Key=found["Key"])
+
+    def start(name: str) -> Machine:
+        site = start_site(
+            name,
+            DYNAMODB_ENDPOINT_URL=settings.DYNAMODB_ENDPOINT_URL,
+            DEALSITE_TABLE=settings.DEALSITE_TABLE,
+            DEALSITE_PRIVATE_BUCKET="private",
+            DEALSITE_SECRET_KEY="s" * 60,
+            AWS_ENDPOINT_URL_S3=moto_engine,
+            AWS_REGION="us-east-1",
+            AWS_ACCESS_KEY_ID="x",
+            AWS_SECRET_ACCESS_KEY="x",
+        )
+        site.wait_until_up()
+        return Machine(site)
+
+    yield start
+    table.reset()
+
+
+def publish(word: str) -> None:
+    now = timezone.now()
+    make_deal(title=f"{word} of the day", live_at=now - HOUR, now=now)
+
+
+def seconds_until(true: Callable[[], bool]) -> float:
+    began = time.monotonic()
+    wait_for(true, 90)
+    return time.monotonic() - began
+
+
+@pytest.mark.sample(quick=0, whole=1)
+def test_a_deal_is_found_on_every_machine_and_whatever_dies_another_goes_on(
+    start_machine: Callable[[str], Machine], record_property: Callable[[str, object], None]
+):
+    took: dict[str, float] = {}
+    a = start_machine("a")
+    publish("Lamp")
+    seconds_until(lambda: a.finds("Lamp"))
+    b = start_machine("b")
+    seconds_until(lambda: b.finds("Lamp"))
+
+    publish("Mug")
+    took["found"] = seconds_until(lambda: a.finds("Mug") and b.finds("Mug"))
+
+    time.sleep(3)  # what begins, begins
+    before = a.calls() + b.calls()
+    reads = [one.calls()["GetRecords"] for one in (a, b)]
+    time.sleep(IDLE_SECONDS)
+    idle = a.calls() + b.calls() - before
+    read = [one.calls()["GetRecords"] - known for one, known in zip((a, b), reads, strict=True)]
+    took["calls a second while idle"] = idle.total() / IDLE_SECONDS
+    assert (read[0] > 0, read[1]) == (True, 0)
+    assert b.calls()["DescribeStream"] == 0
+
+    a.site.process.send_signal(signal.SIGKILL)  # a machine dies, with all that it runs
+    a.site.process.wait()
+    publish("Fan")
+    took["taken over"] = seconds_until(lambda: b.finds("Fan"))
+
+    c = start_machine("c")
+    took["new machine"] = seconds_until(lambda: c.finds("Fan"))
+    assert c.calls()["GetRecords"] == 0
+    record_property("printed", f"{took} {idle}")
+    assert took["found"] < FOUND_SECONDS
+    assert took["new machine"] < NEW_SECONDS
+    assert took["taken over"] < leases.SPAN_SECONDS + 2 * leases.RENEW_SECONDS
