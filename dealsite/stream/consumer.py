@@ -3,18 +3,21 @@
 What went wrong, turn after turn, decides what its next turn does about it.
 """
 
+import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 
 from dealsite.data.table.configuration import configuration
 from dealsite.data.table.errors import DataError
+from dealsite.engine.programs import DATABASE
 from dealsite.home import COMMAND
 from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer_status import ConsumerStatus, SkippedRecord, is_panic
@@ -29,6 +32,7 @@ WORKED_SECONDS = 60.0  # without a failure, and waiting begins anew
 TRIES = 3  # of a record alone, before it is skipped
 ANEW_AFTER = 5  # failures in a row that nothing else explains: then the projection is built anew, once
 
+OnChanges = Callable[[Sequence[ItemChange]], None]
 logger = structlog.get_logger(__name__)
 
 
@@ -132,10 +136,11 @@ GATHER_SECONDS = 0.05  # in which more records come to those that were just read
 PATIENCE_SECONDS = 0.5  # that an applied change may wait for its commit, while more come
 PORTION = 5_000  # changes that are committed in any case
 IDLE_SECONDS = 0.2  # between two looks at a stream with nothing new
-AMAZON_IDLE_SECONDS = 1.0  # where each look costs, and a third reader of a shard may be throttled
+COSTLY_SECONDS = 1.0  # where each look costs, or crosses a network
+UNTOLD_SECONDS = 10.0  # between two looks at the stream of an engine whose file shows each write
 TURN_SECONDS = 1.0  # between two looks whether the projection is free
 CHECK_SECONDS = 1.0  # between two looks whether its files are still there
-SHARDS_SECONDS = 10.0  # between two looks for new shards
+SHARDS_SECONDS = 60.0  # between two looks for new shards; the end of one is a look, too
 ROOM = 20_000_000  # bytes; with less on the disk, no failure is a record's own
 KEEP_EVERY = timedelta(minutes=10)  # an idle consumer, too, says now and then that it has seen everything
 
@@ -153,6 +158,7 @@ class Consumer:
         ticks: Callable[[], float] = time.monotonic,
         troubles: Troubles | None = None,
         lease: Lease | None = None,
+        on_changes: OnChanges = lambda changes: None,
     ) -> None:
         if checkpoint.stream != stream.arn or not checkpoint.reaches(clock()):
             raise Lost("The stream no longer holds what follows the checkpoint.")
@@ -160,6 +166,7 @@ class Consumer:
         self.checkpoint = self.committed = checkpoint
         self._clock, self._ticks = clock, ticks
         self._troubles, self._lease = troubles or Troubles(projection), lease
+        self._on_changes = on_changes
         self._skipped = {record.key for record in consumer_status.skipped_records(projection.folder)}
         self._shards: list[Shard] = []
         self._looked_at = float("-inf")
@@ -209,6 +216,7 @@ class Consumer:
         else:
             self._upto.append(began)
         if changes:
+            self._on_changes(changes)
             is_news = self._apply(changes)
             counting.add(counting.STREAM_RECORDS, self.projection.name, by=len(changes))
             if is_news and self._waiting_since is None:
@@ -273,8 +281,8 @@ class Consumer:
         """Return for how many seconds to wait after a round that read so many records."""
         if read >= PAGE:
             return 0.0
-        if not configuration().endpoint_url:
-            return AMAZON_IDLE_SECONDS
+        if not configuration().endpoint_url or settings.DEALSITE_PRIVATE_BUCKET:
+            return COSTLY_SECONDS
         return GATHER_SECONDS if read else IDLE_SECONDS
 
     def _is_time_to_commit(self, *, idle: bool) -> bool:
@@ -291,10 +299,12 @@ def consume(
     *,
     clock: Callable[[], datetime],
     ticks: Callable[[], float] = time.monotonic,
+    on_changes: OnChanges = lambda changes: None,
 ) -> None:
     """Keep a projection up to date until `stop` is set, building it where there is none; outlives every Exception.
 
-    What is no Exception, and too little memory, end it: then a new process is better.
+    `on_changes` is told of all that the stream brings, at least once. What is no Exception, and too little memory, end
+    it: then a new process is better.
     """
     troubles = Troubles(projection)
     while not stop.is_set():
@@ -302,7 +312,7 @@ def consume(
         try:
             with rebuilding.locked(projection.folder, rebuilding.OPEN, wait=False) as lease:
                 if lease and projection.leads():
-                    _take_turn(projection, lease, stop, clock, troubles)
+                    _take_turn(projection, lease, stop, clock, troubles, on_changes)
         except MemoryError:
             raise
         except BaseException as error:
@@ -321,18 +331,28 @@ def _take_turn(
     stop: threading.Event,
     clock: Callable[[], datetime],
     troubles: Troubles,
+    on_changes: OnChanges,
 ) -> None:
     """Feed a projection until somebody else wants it; what was not committed when it raises comes again."""
     try:
-        consumer = opened(projection, Stream.of_table(), clock=clock, troubles=troubles, lease=lease)
-        checked = float("-inf")
+        consumer = opened(
+            projection, Stream.of_table(), clock=clock, troubles=troubles, lease=lease, on_changes=on_changes
+        )
+        checked = asked = float("-inf")
+        seen: tuple[int, int] | None = None
         while not stop.is_set() and not rebuilding.is_locked(projection.folder, rebuilding.WAITING):
             if time.monotonic() - checked >= CHECK_SECONDS:
                 lease.check()
                 projection.check(consumer.checkpoint.read_at)
                 _note_status(projection, clock(), "following", read_at=consumer.checkpoint.read_at)
                 checked = time.monotonic()
-            if pause := consumer.pause(consumer.round()):
+            now, mark = clock(), written()  # before the stream is asked: what is written meanwhile changes it
+            if mark is None or mark != seen or time.monotonic() - asked >= UNTOLD_SECONDS:
+                read, asked = consumer.round(), time.monotonic()
+                seen = None if read else mark
+            else:
+                read, consumer.checkpoint = 0, consumer.checkpoint.moved({}, read_at=now)
+            if pause := consumer.pause(read):
                 stop.wait(pause)
         consumer.commit()
     finally:
@@ -342,6 +362,17 @@ def _take_turn(
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
             logger.warning("projection_not_closed", projection=projection.name, reason=repr(error))
+
+
+def written() -> tuple[int, int] | None:
+    """Return what each write to the engine of this machine changes; None where no file shows it."""
+    if not settings.DEALSITE_EMBEDDED:
+        return None
+    try:
+        found = os.stat(f"{settings.VAR}/{DATABASE['native']}-wal")  # noqa: PTH116 - some ten times a second
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size)
 
 
 def _note_status(
@@ -363,6 +394,7 @@ def opened(
     clock: Callable[[], datetime],
     troubles: Troubles | None = None,
     lease: Lease | None = None,
+    on_changes: OnChanges = lambda changes: None,
 ) -> Consumer:
     """Open a projection, which must be ours to open, with its consumer.
 
@@ -380,4 +412,6 @@ def opened(
         if checkpoint is None:
             raise Damaged(f"The {projection.name} is not there after it was built.")
         troubles.built()
-    return Consumer(projection, stream, checkpoint, clock=clock, troubles=troubles, lease=lease)
+    return Consumer(
+        projection, stream, checkpoint, clock=clock, troubles=troubles, lease=lease, on_changes=on_changes
+    )

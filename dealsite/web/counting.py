@@ -229,7 +229,7 @@ NEWEST: Final = "livemostrecent"  # of several workers that read the same
 # Bytes, twice what all views take, taken in advance: a mapped file that grows on a full disk would kill the process.
 FILES = {"counter": 400_000, "histogram": 2_400_000, f"gauge_{NEWEST}": 100_000}
 
-GAUGES_SECONDS = 15.0  # between two readings of the table
+GAUGES_SECONDS = 60.0  # between two readings of the table
 
 Part = Literal["web", "worker"]
 logger = structlog.get_logger(__name__)

@@ -5,6 +5,7 @@ Several may run at once. One of them feeds the index; the others stand by.
 
 import contextlib
 import functools
+import itertools
 import threading
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from dealsite.data import keys
 from dealsite.data.catalogue import deals, featured_plans, hot
 from dealsite.data.catalogue.brand_merges import rename_brand
 from dealsite.data.commerce import charging
@@ -24,7 +26,7 @@ from dealsite.data.commerce.order_changes import EXPIRE_ORDER, expire
 from dealsite.data.commerce.payment_record import PAYMENT_TOTALS, apply_totals
 from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import links as checked_links, trash
-from dealsite.data.entities.work import FORMER_EXPORTS, PAUSABLE, SEND_MESSAGE
+from dealsite.data.entities.work import FORMER_EXPORTS, JOB, PAUSABLE, SEND_MESSAGE
 from dealsite.data.jobs import jobs, processes, site_switch
 from dealsite.data.people import users
 from dealsite.data.people.announcements import send_message
@@ -37,6 +39,7 @@ from dealsite.processes import heartbeat
 from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
 from dealsite.search.published import search_index
 from dealsite.stream.consumer import consume
+from dealsite.stream.records import ItemChange
 from dealsite.web import counting
 from dealsite.web.counting import due_to
 from dealsite.worker import accounts, bulk, exports, imports, links, mails, schedule
@@ -75,8 +78,10 @@ HANDLERS: dict[str, jobs.Handler] = {
     **dict.fromkeys(GONE, no_longer_done),
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
-IDLE_SECONDS = 1.0
-CHARGE_SECONDS = 5.0  # while no payment is due
+SOON_SECONDS, SOON = 1.0, 5  # between two looks for jobs, and how many of them after the last that came
+IDLE_SECONDS = 10.0  # between two looks when none came since; the consumer says at once when there is one
+SLICE_SECONDS = 0.1  # between two looks whether it was said
+CHARGE_SECONDS = 15.0  # while no payment is due: then one partition of their index is asked after the other
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
 ORPHANED = gettext_noop("Whoever ordered this is no editor any more. Resume it to take it over.")
@@ -118,24 +123,29 @@ def run(
     expire: bool,
     clock: Callable[[], datetime] = timezone.now,
     parts: Iterable[Part] = (),
+    woken: threading.Event | None = None,
 ) -> None:
     """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself.
 
-    On a copy of the site it does nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
+    Jobs are looked for once in a while, and as soon as `woken` is set. On a copy of the site it does nothing. Raises
+    PartDied when one of `parts`, the worker's other threads, has died.
     """
     spans = between_jobs(expire=expire)
     done_at = dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC)) | {schedule.check_alarms: clock()}
-    says_so = False
+    says_so, soon, woken = False, SOON, woken or threading.Event()
     while not stop.is_set():
         worked = False
         check_parts(parts)
+        if woken.is_set():
+            woken.clear()
+            soon = SOON
         if not site_switch.of_process.lets_work():
             if not site_switch.of_process.known.is_copy:
                 logger.warning("worker_waits", reason=str(Unavailable()))
             elif not says_so:
                 logger.warning("worker_rests", reason=site_switch.COPY_RESTS)
                 says_so = True
-            stop.wait(IDLE_SECONDS)
+            stop.wait(SOON_SECONDS)
             continue
         try:
             worked = run_next(now=clock())
@@ -146,8 +156,11 @@ def run(
                     done_at[work] = clock()
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
-        if not worked:
-            stop.wait(IDLE_SECONDS)
+            soon = SOON
+        soon = SOON if worked else soon - 1
+        until = time.monotonic() + (SOON_SECONDS if soon > 0 else IDLE_SECONDS)
+        while not worked and time.monotonic() < until and not woken.is_set() and not stop.wait(SLICE_SECONDS):
+            check_parts(parts)
 
 
 def between_jobs(*, expire: bool) -> dict[Callable[..., object], timedelta]:
@@ -189,22 +202,27 @@ def charge(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.no
     except ImproperlyConfigured as error:
         logger.error("nothing_is_charged", reason=str(error))
         return
+    partitions, was_idle = itertools.cycle(range(keys.PAYMENT_SHARDS)), False
     while not stop.is_set():
         counts: Counter[str] = Counter()
         try:
             if site_switch.of_process.lets_work():
-                counts = charge_due(gateway, clock=clock)
+                only = next(partitions) if was_idle else None
+                counts = charge_due(gateway, clock=clock, only=only)
         except DataError as error:
             logger.warning("charging_waits", reason=str(error))
         except Exception:  # a payment must not take the thread down; its lease brings it back
             logger.exception("charging_failed")
-        if not any(counts[outcome] for outcome in ENDED):
+        was_idle = not any(counts[outcome] for outcome in ENDED)
+        if was_idle:
             stop.wait(CHARGE_SECONDS)
 
 
-def charge_due(gateway: Gateway, *, clock: Callable[[], datetime] = timezone.now) -> Counter[str]:
-    """Charge up to 100 payments that are due; return how many ended as what (`running.run_due`)."""
-    counts = charging.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock)
+def charge_due(
+    gateway: Gateway, *, clock: Callable[[], datetime] = timezone.now, only: int | None = None
+) -> Counter[str]:
+    """Charge up to 100 payments that are due; return how many ended as what (`charging.run_due`)."""
+    counts = charging.run_due(gateway, currency=settings.DEALSITE_CURRENCY, clock=clock, only=only)
     if counts:
         logger.info("payments_run", **counts)
     return counts
@@ -218,10 +236,17 @@ def check_parts(parts: Iterable[Part]) -> None:
 
 
 @contextlib.contextmanager
-def feeding(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> Iterator[Part]:
-    """Keep the search index up to date, in a thread of its own, until `stop` is set."""
-    index = search_index(clock=clock)
-    consumer = Part("consumer", functools.partial(consume, index, stop, clock=clock))
+def feeding(
+    stop: threading.Event, woken: threading.Event, *, clock: Callable[[], datetime] = timezone.now
+) -> Iterator[Part]:
+    """Keep the search index up to date, in a thread of its own, until `stop` is set; `woken` says that a job came."""
+
+    def tell(changes: Iterable[ItemChange]) -> None:
+        if any(change.type == JOB.type for change in changes):
+            woken.set()
+
+    work = functools.partial(consume, search_index(clock=clock), stop, clock=clock, on_changes=tell)
+    consumer = Part("consumer", work)
     consumer.start()
     try:
         yield consumer

@@ -133,3 +133,18 @@ def test_a_deal_is_found_on_every_machine_and_whatever_dies_another_goes_on(
     assert took["found"] < FOUND_SECONDS
     assert took["new machine"] < NEW_SECONDS
     assert took["taken over"] < leases.SPAN_SECONDS + 2 * leases.RENEW_SECONDS
+
+
+@pytest.mark.sample(quick=0, whole=1)
+def test_a_site_at_rest_asks_for_next_to_nothing(
+    start_site: Callable[..., Site],  # noqa: F811
+    record_property: Callable[[str, object], None],
+):
+    machine = Machine(start_site())
+    machine.site.wait_until_up()
+    time.sleep(15)  # what begins, begins
+    before = machine.calls()
+    time.sleep(2 * IDLE_SECONDS)
+    asked = machine.calls() - before
+    record_property("printed", f"{asked.total() / 2 / IDLE_SECONDS} calls a second while idle: {asked}")
+    assert asked.total() < 1.5 * 2 * IDLE_SECONDS

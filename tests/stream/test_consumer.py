@@ -116,10 +116,12 @@ def test_what_says_nothing_to_the_projection_is_not_committed_at_once(stream, co
     assert copy.checkpoint().shards == {"shard-0": f"{5:040d}"}
 
 
-def test_on_amazon_a_shard_is_asked_once_a_second(stream, copy, monkeypatch):
-    monkeypatch.setattr(consumers, "configuration", lambda: SimpleNamespace(endpoint_url=""))
+@pytest.mark.parametrize(("endpoint", "bucket"), [("", ""), ("http://127.0.0.1:1", "private")])
+def test_where_it_costs_a_shard_is_asked_once_a_second(stream, copy, monkeypatch, settings, endpoint, bucket):
+    monkeypatch.setattr(consumers, "configuration", lambda: SimpleNamespace(endpoint_url=endpoint))
+    settings.DEALSITE_PRIVATE_BUCKET = bucket
     consumer = Consumer(copy, stream, START, clock=clock)
-    assert consumer.pause(1) == consumer.pause(0) == consumers.AMAZON_IDLE_SECONDS
+    assert consumer.pause(1) == consumer.pause(0) == consumers.COSTLY_SECONDS
 
 
 def test_an_idle_consumer_notes_now_and_then_that_it_has_seen_everything(stream, copy):
@@ -314,3 +316,44 @@ def test_an_iterator_that_is_too_old_is_asked_for_again(stream, copy, monkeypatc
     drained(consumer)
     assert copy.applied == [change.sequence for change in stream.changes]
     assert len(stream.asked) == 2
+
+
+def test_where_a_file_shows_each_write_nothing_is_asked_without_one(stream, copy, monkeypatch):
+    marks, rounds, stop = [(1, 1)], [], threading.Event()
+    rounds_ = Consumer.round
+
+    def counted(consumer):
+        rounds.append(marks[0])
+        return rounds_(consumer)
+
+    monkeypatch.setattr(consumers, "written", lambda: marks[0])
+    monkeypatch.setattr(consumers, "IDLE_SECONDS", 0.001)
+    monkeypatch.setattr(consumers, "GATHER_SECONDS", 0.001)
+    monkeypatch.setattr(Consumer, "round", counted)
+    monkeypatch.setattr(Stream, "of_table", lambda: stream)
+    copy.build([], START)
+    copy.swap()
+    working = threading.Thread(target=consumers.consume, args=(copy, stop), kwargs={"clock": clock})
+    working.start()
+    until(lambda: len(rounds) == 1)
+    stop.wait(0.05)
+    assert len(rounds) == 1
+    write(stream, 1)
+    marks[0] = (2, 1)
+    until(lambda: copy.items != {})
+    until(lambda: len(rounds) == 3)  # after one that found something comes another
+    stop.wait(0.05)
+    assert len(rounds) == 3
+    stop.set()
+    working.join(10)
+
+
+def test_a_write_to_the_engine_of_this_machine_changes_its_mark(settings, tmp_path):
+    settings.VAR, settings.DEALSITE_EMBEDDED = tmp_path, True
+    assert consumers.written() is None
+    (tmp_path / "engine.db-wal").write_bytes(b"1")
+    before = consumers.written()
+    (tmp_path / "engine.db-wal").write_bytes(b"12")
+    assert consumers.written() != before is not None
+    settings.DEALSITE_EMBEDDED = False
+    assert consumers.written() is None

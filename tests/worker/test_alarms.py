@@ -85,6 +85,7 @@ def test_alarms_can_be_without_mail_or_off(settings: Any):
 def test_the_worker_looks_once_a_minute(monkeypatch: pytest.MonkeyPatch):
     stop, times, checked = threading.Event(), iter(range(200)), []
     monkeypatch.setattr(schedule, "check_alarms", lambda now: checked.append(now))
+    monkeypatch.setattr(loop, "SOON_SECONDS", 0.0)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0.0)
 
     def clock() -> Any:

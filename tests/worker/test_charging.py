@@ -17,10 +17,11 @@ class Steps:
     """Outcomes of turns, one after the other; the last one stops the thread."""
 
     def __init__(self, stop, *outcomes):
-        self.stop, self.outcomes, self.turns = stop, list(outcomes), 0
+        self.stop, self.outcomes, self.turns, self.asked = stop, list(outcomes), 0, []
 
-    def __call__(self, gateway, *, clock):
+    def __call__(self, gateway, *, clock, only=None):
         self.turns += 1
+        self.asked.append(only)
         outcome = self.outcomes.pop(0)
         if not self.outcomes:
             self.stop.set()
@@ -60,6 +61,15 @@ def test_it_waits_only_while_nothing_was_done(outcomes, waits, stop, monkeypatch
     monkeypatch.setattr(loop, "charge_due", steps)
     loop.charge(stop)
     assert (steps.turns, stop.waits) == (len(outcomes), waits)
+
+
+def test_while_nothing_is_due_it_asks_one_partition_after_the_other_and_all_once_something_is(
+    stop, monkeypatch
+):
+    steps = Steps(stop, *[{}] * 12, {"processed": 1}, {}, {})
+    monkeypatch.setattr(loop, "charge_due", steps)
+    loop.charge(stop)
+    assert steps.asked == [None, *range(10), 0, 1, None, 2]
 
 
 def test_on_a_copy_nothing_is_charged(stop, monkeypatch):

@@ -11,10 +11,12 @@ from dealsite.data.jobs import jobs, processes, queue, site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.people import sessions, users
 from dealsite.data.table import errors, ids, schema
+from dealsite.stream.records import ItemChange
 from dealsite.web.counting import due_to
 from dealsite.worker import loop, schedule
 from tests.builders import DAY, HOUR, NOW
 from tests.people import make_user
+from tests.stream.test_consumer import until
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
 
@@ -156,7 +158,7 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
         return answer
 
     monkeypatch.setattr(loop, "run_next", run_next)
-    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
+    monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert next(answers, None) is None
 
@@ -227,7 +229,7 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour_and_hot_de
 
     clock = now
     monkeypatch.setattr(loop, "run_next", run_next)
-    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
+    monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     monkeypatch.setattr(schema, "delete_expired", delete_expired)
     loop.run(stop, expire=True, clock=lambda: current[0])
     assert expired == [NOW, NOW + timedelta(hours=1, seconds=1)]
@@ -254,9 +256,46 @@ def test_what_fails_between_jobs_is_tried_again_and_holds_up_nothing_else(monkey
 
     monkeypatch.setattr(loop, "between_jobs", lambda expire: {plan: HOUR, rank: HOUR})
     monkeypatch.setattr(loop, "run_next", run_next)
-    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
+    monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert tried == ["plan", "rank", "plan", "plan"]
+
+
+def test_a_worker_looks_less_often_while_no_job_comes_and_at_once_when_one_did(monkeypatch):
+    stop, woken, asked = threading.Event(), threading.Event(), threading.Event()
+    looks = []
+
+    def run_next(*, now):
+        looks.append(now)
+        asked.set()
+        return False
+
+    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "between_jobs", lambda expire: {})
+    monkeypatch.setattr(loop, "SOON_SECONDS", 0)
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 60)
+    working = threading.Thread(
+        target=loop.run, args=(stop,), kwargs={"expire": False, "clock": lambda: NOW, "woken": woken}
+    )
+    working.start()
+    until(lambda: len(looks) == loop.SOON)
+    asked.clear()
+    woken.set()
+    assert asked.wait(5)
+    stop.set()
+    working.join(5)
+    assert not working.is_alive()
+
+
+def test_the_stream_says_that_a_job_came(monkeypatch):
+    told = []
+    monkeypatch.setattr(loop, "consume", lambda index, stop, *, clock, on_changes: told.append(on_changes))
+    stop, woken = threading.Event(), threading.Event()
+    with loop.feeding(stop, woken):
+        pass
+    for kind, is_so in (("Deal", False), ("Job", True)):
+        told[0]([ItemChange(("A", "B"), None, {"type": kind}, "1", NOW)])
+        assert woken.is_set() == is_so
 
 
 def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
@@ -269,11 +308,11 @@ def test_each_kind_of_job_that_the_shop_orders_has_its_handler():
 
 
 def test_a_worker_whose_consumer_died_ends_and_says_why(monkeypatch, caplog):
-    def die(index, stop, clock):
+    def die(index, stop, **named):
         raise MemoryError("no room")
 
     monkeypatch.setattr(loop, "consume", die)
-    monkeypatch.setattr(loop, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(loop, "SOON_SECONDS", 0.01)
     looks = iter(range(1000))
     monkeypatch.setattr(loop, "run_next", lambda now: next(looks) < 0)  # ends, too, if nobody notices
     with pytest.raises(CommandError, match=r"The consumer of this worker died: MemoryError\('no room'\)"):

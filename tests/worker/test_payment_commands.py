@@ -26,7 +26,7 @@ def clock(monkeypatch):
     monkeypatch.setattr(table, "be_patient", lambda: None)
     times = [NOW]
     monkeypatch.setattr(timezone, "now", lambda: times[0])
-    monkeypatch.setattr(loop.charge_due, "__kwdefaults__", {"clock": lambda: times[0]})
+    monkeypatch.setattr(loop.charge_due, "__kwdefaults__", {"clock": lambda: times[0], "only": None})
     return times
 
 

@@ -29,9 +29,9 @@ def titles() -> list[str]:
 def test_workers_feed_the_index_and_one_takes_over_from_another():
     make_deal(title="Lamp")
     first, second = threading.Event(), threading.Event()
-    with loop.feeding(first):
+    with loop.feeding(first, threading.Event()):
         until(lambda: titles() == ["Lamp"])
-        with loop.feeding(second):
+        with loop.feeding(second, threading.Event()):
             make_deal(title="Desk")
             until(lambda: titles() == ["Desk", "Lamp"])
             first.set()

@@ -71,13 +71,16 @@ class TransactionTaken(AlreadyExists):
     """The gateway's transaction id belongs to a payment already."""
 
 
-def run_due(gateway: Gateway, *, currency: str, clock: Callable[[], datetime]) -> Counter[str]:
+def run_due(
+    gateway: Gateway, *, currency: str, clock: Callable[[], datetime], only: int | None = None
+) -> Counter[str]:
     """Charge up to 100 payments that are due, several at a time; return how many ended as what.
 
     `processed`, `failed`, `cancelled`; `unknown` where the gateway gave no answer; `left` to another runner.
-    Up to 30 queries, then for each payment 1 update, 1 get, the gateway's and 1 transaction.
+    Up to 30 queries, or 3 of `only` one partition, then for each payment 1 update, 1 get, the gateway's and 1
+    transaction.
     """
-    rows = due(now=clock())
+    rows = due(now=clock(), only=only)
     with ThreadPoolExecutor(THREADS, "charge") as threads:
         running = [
             threads.submit(copy_context().run, run_one, row, gateway, currency=currency, clock=clock)
@@ -112,13 +115,14 @@ def charge_first(order: Order, gateway: Gateway, *, currency: str, clock: Callab
 
 
 @access_pattern("what is to be charged now", "30 queries")
-def due(*, now: datetime, limit: int = BATCH) -> list[Item]:
+def due(*, now: datetime, limit: int = BATCH, only: int | None = None) -> list[Item]:
     """Return rows of the index of up to `limit` payments to be charged now, in an order of chance.
 
     Those that are SCHEDULED or to be tried again, and those whose runner did not come back. 10 queries for each of
-    the three, the later ones only while there is room.
+    the three, the later ones only while there is room; 1 for each of `only` one partition, of those that it holds.
     """
-    partitions = [keys.payments_by_status.partition(number) for number in range(keys.PAYMENT_SHARDS)]
+    numbers = range(keys.PAYMENT_SHARDS) if only is None else [only]
+    partitions = [keys.payments_by_status.partition(number) for number in numbers]
     rows: list[Item] = []
     for status in (PENDING, FAILED, SCHEDULED):
         if len(rows) < limit:

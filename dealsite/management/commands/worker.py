@@ -35,7 +35,7 @@ class Command(SiteCommand):
         log_lines.note_uncaught()
         use_few_arenas()
         counting.begin("worker")
-        stop = threading.Event()
+        stop, woken = threading.Event(), threading.Event()
 
         def end(*_: object) -> None:
             stop.set()
@@ -58,10 +58,10 @@ class Command(SiteCommand):
             ]
             for part in parts:
                 part.start()
-            with loop.feeding(stop) as consumer:
+            with loop.feeding(stop, woken) as consumer:
                 signal.alarm(STOP_SECONDS if stop.is_set() else 0)
                 tell_that_it_serves(tells)
-                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, consumer])
+                loop.run(stop, expire=settings.DEALSITE_EMBEDDED, parts=[*parts, consumer], woken=woken)
             heart.join(heartbeat.END_SECONDS)
         except loop.PartDied:
             raise
