@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.files.storage import Storage, storages
 
 ANSWER_SECONDS = 5.0
+SEARCH = "search/"  # of the private one: the index, which is made again
 
 
 def impatient(alias: str) -> Any:
@@ -19,13 +20,16 @@ def impatient(alias: str) -> Any:
     return storage
 
 
-def files(bucket: Storage, folder: str) -> Iterator[str]:
-    """Yield the paths of all files below a folder."""
-    folders, names = bucket.listdir(folder)
-    for name in names:
-        yield f"{folder}/{name}"
-    for name in folders:
-        yield from files(bucket, f"{folder}/{name}")
+def files(bucket: Storage, folder: str = "") -> Iterator[str]:
+    """Yield the paths of all files of a storage, or of those below a folder."""
+    try:
+        folders, names = bucket.listdir(folder)
+    except FileNotFoundError:
+        return
+    inside = f"{folder}/" if folder else ""
+    yield from (f"{inside}{name}" for name in sorted(names) if name)
+    for name in sorted(folders):
+        yield from files(bucket, f"{inside}{name}")
 
 
 def delete(bucket: Storage, folder: str) -> None:

@@ -3,7 +3,6 @@
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from dealsite import __version__
 from dealsite.backups import archive
 from dealsite.backups.archive import scratch
 from dealsite.backups.restoring import engine_aside
+from dealsite.buckets import SEARCH, files
 from dealsite.data import SCHEMAS, table
 from dealsite.data.table.ids import iso
 from dealsite.engine.database import copy_database, databases
@@ -80,22 +80,12 @@ def _scan(items: Path) -> dict[str, int]:
 
 
 def _add_files(writer: archive.Writer, storage: Storage, folder: str) -> None:
-    for name in names(storage):
+    for name in files(storage):
+        if folder == archive.PRIVATE and name.startswith(SEARCH):
+            continue
         try:
             file, size = storage.open(name), storage.size(name)
         except FileNotFoundError:
             continue  # its time was over a moment ago
         with file:
             writer.add(f"{folder}/{name}", file, size)
-
-
-def names(storage: Storage, folder: str = "") -> Iterator[str]:
-    """Yield the names of all files of a storage."""
-    try:
-        folders, files = storage.listdir(folder)
-    except FileNotFoundError:
-        return
-    inside = f"{folder}/" if folder else ""
-    yield from (f"{inside}{name}" for name in sorted(files) if name)
-    for name in sorted(folders):
-        yield from names(storage, f"{inside}{name}")

@@ -26,7 +26,7 @@ from django.conf import settings
 from django.core.files import File
 from django.utils import timezone
 
-from dealsite.buckets import delete, files, impatient
+from dealsite.buckets import SEARCH, delete, files, impatient
 from dealsite.data import table
 from dealsite.data.jobs.leases import Lease
 from dealsite.data.keys import Key
@@ -122,7 +122,7 @@ class SharedIndex(SearchIndex):
         self._bucket = bucket or impatient("private")
         self._refused: type[Exception] = self._bucket.connection.meta.client.exceptions.ClientError
         self._clock, self._ticks = clock, ticks
-        self._place = f"search/{table.name()}/{reader.READABLE}"
+        self._place = f"{SEARCH}{table.name()}/{reader.READABLE}"
         self._lease = Lease(f"search-{reader.READABLE}", clock=clock, ticks=ticks)
         self._etag: str | None = None  # of the pointer to be replaced, "" for none; None: not read yet
         self._is_new = False  # there is something to publish

@@ -24,6 +24,8 @@ def own_site(own_engine, settings) -> Path:  # noqa: F811
     (var / "media" / "pictures" / "one-480.webp").write_bytes(b"picture")
     (var / "private" / "exports").mkdir(parents=True)
     (var / "private" / "exports" / "orders.csv").write_bytes(b"id;total")
+    (var / "private" / "search").mkdir()
+    (var / "private" / "search" / "current.json").write_bytes(b"{}")  # made again, so no backup has it
     (var / "secret_key").write_text("key")
     (var / "secret_key_fallbacks").write_text("before")
     return var

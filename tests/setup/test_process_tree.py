@@ -442,6 +442,6 @@ def handles(pid: int, number: int) -> bool:
 
 def test_a_worker_that_works_is_not_ended_by_the_clock_of_its_start(run, tmp_path):
     left = "print('left:', signal.alarm(0), file=sys.stderr)"
-    one = worker(run, tmp_path, f"import signal\nworker.loop.run = lambda stop, expire, parts: {left}")
+    one = worker(run, tmp_path, f"import signal\nworker.loop.run = lambda stop, expire, parts, woken: {left}")
     said = one.communicate(timeout=60)[1]
     assert (one.returncode, "left: 0" in said) == (0, True)
