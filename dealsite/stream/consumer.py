@@ -188,7 +188,8 @@ class Consumer:
         elif None not in self._upto:  # under a load that never ends there is no moment without records
             read_at = max(self.checkpoint.read_at, min(filter(None, self._upto)))
             self.checkpoint = self.checkpoint.moved({}, read_at=read_at)
-        if self._troubles.careful or self._is_time_to_commit(idle=not read):
+        is_last = not read or self.pause(read) >= PATIENCE_SECONDS  # no more comes before the next look
+        if self._troubles.careful or self._is_time_to_commit(idle=is_last):
             self.commit()
         return read
 

@@ -116,6 +116,14 @@ def test_what_says_nothing_to_the_projection_is_not_committed_at_once(stream, co
     assert copy.checkpoint().shards == {"shard-0": f"{5:040d}"}
 
 
+def test_where_the_next_look_is_far_away_what_came_is_committed_before_it(stream, copy, settings):
+    settings.DEALSITE_PRIVATE_BUCKET = "private"
+    consumer = Consumer(copy, stream, START, clock=clock)
+    write(stream, 1)
+    assert consumer.round() == 1
+    assert copy.commits == 1
+
+
 @pytest.mark.parametrize(("endpoint", "bucket"), [("", ""), ("http://127.0.0.1:1", "private")])
 def test_where_it_costs_a_shard_is_asked_once_a_second(stream, copy, monkeypatch, settings, endpoint, bucket):
     monkeypatch.setattr(consumers, "configuration", lambda: SimpleNamespace(endpoint_url=endpoint))
