@@ -240,7 +240,7 @@ class SharedIndex(SearchIndex):
 
     def _name(self, pointer: Pointer) -> None:
         """Put a pointer in the place of the one that is known; LeaseLost where another one is there by now."""
-        if self._etag is None or not self._lease.is_held:
+        if self._etag is None or not self._lease.take():  # a large pack may have taken longer than the lease
             raise LeaseLost(LOST)
         known = {"IfMatch": self._etag} if self._etag else {"IfNoneMatch": "*"}
         content = orjson.dumps(asdict(pointer))

@@ -158,9 +158,15 @@ def run(
             logger.warning("worker_waits", reason=str(error))
             soon = SOON
         soon = SOON if worked else soon - 1
-        until = time.monotonic() + (SOON_SECONDS if soon > 0 else IDLE_SECONDS)
-        while not worked and time.monotonic() < until and not woken.is_set() and not stop.wait(SLICE_SECONDS):
-            check_parts(parts)
+        if not worked:
+            rest(SOON_SECONDS if soon > 0 else IDLE_SECONDS, stop, woken, parts)
+
+
+def rest(seconds: float, stop: threading.Event, woken: threading.Event, parts: Iterable[Part]) -> None:
+    """Wait until `stop` or `woken` is set, for some seconds at most. Raises PartDied."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not woken.is_set() and not stop.wait(SLICE_SECONDS):
+        check_parts(parts)
 
 
 def between_jobs(*, expire: bool) -> dict[Callable[..., object], timedelta]:

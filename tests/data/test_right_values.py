@@ -261,12 +261,12 @@ def test_a_worker_whose_clock_was_ahead_plans_and_expires_once_an_hour_again(mon
     done: dict[str, list[datetime]] = {"plan": [], "expire": []}
     passed, stop = [0], threading.Event()
 
-    def wait(seconds: float) -> None:
+    def rest(*_: object) -> None:
         passed[0] += 1
         if passed[0] == len(hours):
             stop.set()
 
-    monkeypatch.setattr(stop, "wait", wait)
+    monkeypatch.setattr(loop, "rest", rest)
     monkeypatch.setattr(site_switch.of_process, "lets_work", lambda: True)
     monkeypatch.setattr(schedule, "plan", lambda now: done["plan"].append(now))
     monkeypatch.setattr(schema, "delete_expired", lambda now: done["expire"].append(now))

@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 import duckdb
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +23,7 @@ from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.lake import exports, snapshots
 from dealsite.lake.entities import ENTITIES
+from tests.buckets import KEYS, empty_bucket
 from tests.builders import NOW, make_deal
 from tests.lake.items import item
 
@@ -127,19 +127,9 @@ def _full(*_: Any) -> None:
 @pytest.fixture
 def bucket(moto_engine: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An S3 bucket for snapshots, empty; the site's machines share it."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "x")
-    client = boto3.client("s3", "us-east-1", endpoint_url=moto_engine)
-    client.create_bucket(Bucket="deals")
-    for found in client.list_objects_v2(Bucket="deals").get("Contents", []):
-        client.delete_object(Bucket="deals", Key=found["Key"])
-    options = {
-        "bucket_name": "deals",
-        "location": "lake",
-        "region_name": "us-east-1",
-        "endpoint_url": moto_engine,
-    }
-    lake = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    lake = empty_bucket(moto_engine, "deals", location="lake")
     settings.STORAGES = settings.STORAGES | {"lake": lake}
     settings.DEALSITE_LAKE = "s3://deals/lake"
     monkeypatch.setattr(snapshots, "_fetch_soon", lambda: None)

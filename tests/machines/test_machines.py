@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import boto3
 import pytest
 from django.utils import timezone
 
 from dealsite.data import table
 from dealsite.data.jobs import leases
 from dealsite.engine.server import Engine
+from tests.buckets import KEYS, REGION, empty_bucket
 from tests.builders import HOUR, make_deal
 from tests.setup.conftest import Site, own_engine, start_site, wait_for  # noqa: F401 - fixtures
 from tests.setup.mixed_load import Browser
@@ -61,11 +61,7 @@ def start_machine(
     settings: Any,
 ) -> Iterator[Callable[[str], Machine]]:
     """A function that starts a machine; all share a table and a bucket."""
-    keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
-    client = boto3.client("s3", "us-east-1", endpoint_url=moto_engine, **keys)
-    client.create_bucket(Bucket="private")
-    for found in client.list_objects_v2(Bucket="private").get("Contents", []):
-        client.delete_object(Bucket="private", Key=found["Key"])
+    empty_bucket(moto_engine, "private")
 
     def start(name: str) -> Machine:
         site = start_site(
@@ -75,9 +71,8 @@ def start_machine(
             DEALSITE_PRIVATE_BUCKET="private",
             DEALSITE_SECRET_KEY="s" * 60,
             AWS_ENDPOINT_URL_S3=moto_engine,
-            AWS_REGION="us-east-1",
-            AWS_ACCESS_KEY_ID="x",
-            AWS_SECRET_ACCESS_KEY="x",
+            AWS_REGION=REGION,
+            **KEYS,
         )
         site.wait_until_up()
         return Machine(site)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -28,6 +27,7 @@ from dealsite.stream.consumer import consume, opened
 from dealsite.stream.projection import Damaged
 from dealsite.stream.rebuilding import LeaseLost
 from dealsite.stream.records import Stream
+from tests.buckets import KEYS, empty_bucket
 from tests.builders import EDITOR, HOUR, make_deal
 from tests.search.conftest import search, titles
 
@@ -41,14 +41,9 @@ def now() -> datetime:
 @pytest.fixture
 def bucket(moto_engine: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A private bucket that machines share, empty."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "x")
-    client = boto3.client("s3", "us-east-1", endpoint_url=moto_engine)
-    client.create_bucket(Bucket="private")
-    for found in client.list_objects_v2(Bucket="private").get("Contents", []):
-        client.delete_object(Bucket="private", Key=found["Key"])
-    options = {"bucket_name": "private", "region_name": "us-east-1", "endpoint_url": moto_engine}
-    private = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    private = empty_bucket(moto_engine, "private")
     settings.STORAGES = settings.STORAGES | {"private": private}
     settings.DEALSITE_PRIVATE_BUCKET = "private"
     return storages.create_storage(private)
@@ -257,15 +252,28 @@ def test_what_one_had_not_published_when_it_lost_its_turn_goes(
 def test_who_lost_the_lease_notices_before_it_publishes(machine: Any, ticks: Clock, bucket: Any):
     a, b = machine("a"), machine("b")
     a.turn()
-    ticks.seconds += leases.HELD_SECONDS
+    b.turn()
+    ticks.seconds += leases.SPAN_SECONDS + leases.RENEW_SECONDS
+    assert b.turn()
     before = pointer_of(bucket)
     a.index._is_new = True
     with pytest.raises(LeaseLost):
-        a.index.check(now())
-    with pytest.raises(LeaseLost):
         a.index._publish(now())
+    with pytest.raises(LeaseLost):
+        a.index.check(now())
     assert pointer_of(bucket) == before
-    b.turn()
+
+
+def test_who_took_longer_than_the_lease_publishes_where_nobody_else_took_it(
+    machine: Any, ticks: Clock, bucket: Any
+):
+    a = machine("a")
+    a.turn()
+    before = pointer_of(bucket)
+    ticks.seconds += leases.SPAN_SECONDS
+    a.index._publish(now())
+    assert pointer_of(bucket) != before
+    assert a.index._lease.is_held
 
 
 def test_who_does_not_know_that_the_lease_is_lost_publishes_nothing(

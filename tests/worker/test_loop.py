@@ -229,6 +229,7 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour_and_hot_de
 
     clock = now
     monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
     monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     monkeypatch.setattr(schema, "delete_expired", delete_expired)
     loop.run(stop, expire=True, clock=lambda: current[0])
