@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.report import two_columns
+
 FILE = "orders.jsonl.gz"
 LIMIT = 1.0  # seconds
 
@@ -112,7 +114,7 @@ def tables_of(asked: Asked) -> str:
         ("its size, MB", f"{asked.megabytes:.1f}"),
         ("its process, at most, MB", f"{asked.memory:,.0f}"),
     ]
-    lines = ["| a snapshot | |", "|---|---:|", *(f"| {what} | {value} |" for what, value in made), ""]
+    lines = [two_columns("a snapshot", made), ""]
     lines += ["| question to the snapshot | ms (median) | ms (longest) | rows |", "|---|---:|---:|---:|"]
     lines += [
         f"| {one.question} | {one.median * 1000:.0f} | {one.longest * 1000:.0f} | {one.rows:,} |"

@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from benchmarks import table_client
+from benchmarks.report import two_columns
 
 ROOT = Path(__file__).resolve().parent.parent
 USERS = 100_000
@@ -203,4 +204,4 @@ def table_of(sending: Sending) -> str:
         ("write units on Amazon DynamoDB", f"{sending.write_units:,.0f}"),
         ("their price on demand, US dollars", f"{sending.write_units * WRITE_UNIT_PRICE:.2f}"),
     ]
-    return "\n".join(["| a message to all users | |", "|---|---:|", *(f"| {a} | {b} |" for a, b in rows)])
+    return two_columns("a message to all users", rows)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.report import two_columns
+
 ROOT = Path(__file__).resolve().parent.parent
 PAYMENTS = 20_000
 BYTES = 8192
@@ -140,7 +142,7 @@ def table_of(done: Inserting) -> str:
         ("the load's memory at first, MB", f"{done.memory_at_first:.0f}"),
         ("the load's memory at most, MB", f"{done.memory_at_most:.0f}"),
     ]
-    return "\n".join(["| payments of 8 KB | |", "|---|---:|", *(f"| {a} | {b} |" for a, b in rows)])
+    return two_columns("payments of 8 KB", rows)
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +26,11 @@ def tables(costs: list[Cost], served: dict[str, tuple[float, float]]) -> str:
     lines += ["", "| content | front pages a second | without the page cache |", "|---|---:|---:|"]
     lines += [f"| {content} | {cached:,.0f} | {fresh:,.0f} |" for content, (cached, fresh) in served.items()]
     return "\n".join(lines)
+
+
+def two_columns(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return what was measured, and how much it is, as a Markdown table."""
+    return "\n".join([f"| {title} | |", "|---|---:|", *(f"| {what} | {value} |" for what, value in rows)])
 
 
 def rewrite(path: Path, results: str) -> None:

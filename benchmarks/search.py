@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+from benchmarks.report import two_columns
+
 TIMES = 20  # each question in each order
 PUBLISHED = 30
 PATIENCE = 900.0  # seconds
@@ -227,4 +229,4 @@ def table_of(searching: Searching) -> str:
         ("from its start until a new machine finds, s", f"{searching.new_machine:.1f}"),
         ("items a second into a new index", f"{searching.rebuilt:,.0f}"),
     ]
-    return "\n".join(["| search | |", "|---|---:|", *(f"| {a} | {b} |" for a, b in rows)])
+    return two_columns("search", rows)

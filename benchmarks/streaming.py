@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from benchmarks.report import two_columns
 from dealsite.data.commerce import carts
 
 RECORDS = 20_000
@@ -127,5 +128,4 @@ def table_of(streaming: Streaming) -> str:
         ("records (cart lines over a month)", f"{streaming.records:,}"),
         ("read, records a second", f"{streaming.read:,.0f}"),
     ]
-    lines = [f"| {what} | {value} |" for what, value in rows]
-    return "\n".join(["| the stream | |", "|---|---:|", *lines])
+    return two_columns("the stream", rows)

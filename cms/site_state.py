@@ -9,7 +9,7 @@ from functools import partial
 from django.conf import settings
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from cms.jobs import KINDS, MAIL
 from cms.lists.deal_list import query
@@ -45,8 +45,9 @@ class Machine:
         return sorted(self.last.disks.items())
 
     @property
-    def projections(self) -> list[tuple[str, ProjectionState]]:
-        return sorted(self.last.projections.items())
+    def search(self) -> ProjectionState | None:
+        """How its search index is doing."""
+        return self.last.projections.get("search")
 
     @property
     def living(self) -> list[Process]:
@@ -129,7 +130,6 @@ def _machines(listed: Iterable[Process], now: datetime) -> list[Machine]:
 
 LONG_WAIT = timedelta(minutes=10)  # for a job that is due
 BACKUP_EVERY = timedelta(days=7)
-PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("search index")}
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def _machine_problems(state: SiteState) -> Iterator[SiteProblem]:
         else:
             yield from _processes(machine)
             yield from _disks(machine)
-            yield from _projections(machine)
+            yield from _search(machine)
 
 
 def _processes(machine: Machine) -> Iterator[SiteProblem]:
@@ -240,28 +240,31 @@ def _disks(machine: Machine) -> Iterator[SiteProblem]:
             )
 
 
-def _projections(machine: Machine) -> Iterator[SiteProblem]:
-    for name, one in machine.projections:
-        said = {"projection": PROJECTIONS.get(name, name), "name": machine.name}
-        if one.state == "building":
-            yield SiteProblem(
-                "info",
-                _("The %(projection)s of machine %(name)s is being built.") % said,
-                _("That takes minutes; until then less is found in it."),
-            )
-        elif one.state != "following" or (one.lag or 0) > LAG_SECONDS:
-            yield SiteProblem(
-                "warning",
-                _("Nobody feeds the %(projection)s of machine %(name)s, or it is behind.") % said,
-                _("The log of that machine says why. Without a private bucket it needs a worker of its own."),
-            )
-        if one.skipped:
-            yield SiteProblem(
-                "warning",
-                _("The %(projection)s of machine %(name)s skipped changes that it could not take.") % said,
-                _("The log has the reasons; repair their cause, then run %(command)s rebuild.")
-                % {"command": COMMAND},
-            )
+def _search(machine: Machine) -> Iterator[SiteProblem]:
+    index, name = machine.search, {"name": machine.name}
+    if index is None:
+        return
+    if index.state == "building":
+        yield SiteProblem(
+            "info",
+            _("The search index of machine %(name)s is being built.") % name,
+            _("That takes minutes; until then less is found in it."),
+        )
+    elif index.state != "following" or (index.lag or 0) > LAG_SECONDS:
+        yield SiteProblem(
+            "warning",
+            _("Nobody feeds the search index of machine %(name)s, or it is behind.") % name,
+            _(
+                "The log of that machine says why. If it shares no bucket with others, it needs a worker of its own."
+            ),
+        )
+    if index.skipped:
+        yield SiteProblem(
+            "warning",
+            _("The search index of machine %(name)s skipped changes that it could not take.") % name,
+            _("The log has the reasons; repair their cause, then run %(command)s rebuild.")
+            % {"command": COMMAND},
+        )
 
 
 def _queue(state: SiteState) -> Iterator[SiteProblem]:

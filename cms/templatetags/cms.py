@@ -118,7 +118,6 @@ PARTS: dict[str, Text] = {
     "worker": gettext_lazy("Worker"),
     "engine": gettext_lazy("Engine"),
 }
-PROJECTIONS: dict[str, Text] = {"search": gettext_lazy("Search index")}
 STATES: dict[str, Text] = {
     "following": gettext_lazy("up to date"),
     "building": gettext_lazy("is being built"),
@@ -149,14 +148,8 @@ def part_name(part: str) -> Text:
 
 
 @register.filter
-def projection_name(name: str) -> Text:
-    """What a projection is called at the beginning of a line."""
-    return PROJECTIONS.get(name, name)
-
-
-@register.filter
-def projection_state(one: ProjectionState) -> str:
-    """What a projection does, by how much it is behind, and how many changes it skipped."""
+def index_state(one: ProjectionState) -> str:
+    """What is done with a search index, by how much it is behind, and how many changes it skipped."""
     is_behind = one.state == "following" and one.lag and one.lag > WORTH_SAYING
     said = [
         _("%(seconds)s s behind") % {"seconds": grouped(one.lag or 0)}

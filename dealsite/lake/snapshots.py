@@ -226,8 +226,8 @@ def fetch() -> None:
     root = _root()
     try:
         bucket = storages["lake"]
-        with locked(root, "fetching.lock", wait=False) as lease:
-            id_ = _named(bucket) if lease else ""
+        with locked(root, "fetching.lock", wait=False) as lock:
+            id_ = _named(bucket) if lock else ""
             if not id_ or (root / id_).is_dir():
                 return
             for left in root.glob(f"{FETCHING}*"):

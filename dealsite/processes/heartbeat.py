@@ -62,7 +62,10 @@ def use_few_arenas() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
 
 
-SECONDS = 15.0
+FIRST_SECONDS, SECONDS = (
+    3.0,
+    15.0,
+)  # until the second heartbeat, which tells what began meanwhile; until each other
 END_SECONDS = 1.0  # for a process that ends to say so: all has to be over in ten
 
 _jobs: dict[object, JobAtWork] = {}
@@ -82,7 +85,7 @@ def at_work(kind: str, now: datetime) -> Iterator[None]:
 
 def keep(stop: threading.Event, part: Part, *, clock: Callable[[], datetime] = timezone.now) -> None:
     """Write heartbeats until `stop` is set; while the table is away, none."""
-    process_id = new_ulid(clock())
+    process_id, seconds = new_ulid(clock()), FIRST_SECONDS
     while not stop.is_set():
         try:
             now = clock()
@@ -92,7 +95,8 @@ def keep(stop: threading.Event, part: Part, *, clock: Callable[[], datetime] = t
             activity.flush()
         except Exception:  # one that works must not look dead for good; its own work says why aloud
             logger.debug("heartbeat_not_written", exc_info=True)
-        stop.wait(SECONDS)
+        stop.wait(seconds)
+        seconds = SECONDS
     with contextlib.suppress(DataError):
         processes.remove(process_id)
         activity.flush()

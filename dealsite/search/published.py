@@ -39,7 +39,7 @@ from dealsite.search.projection import SearchIndex
 from dealsite.stream import consumer_status
 from dealsite.stream.consumer_status import ConsumerStatus
 from dealsite.stream.projection import Checkpoint, Damaged
-from dealsite.stream.rebuilding import FOLLOWING, OPEN, LeaseLost, locked
+from dealsite.stream.rebuilding import FOLLOWING, OPEN, TurnLost, locked
 
 POINTER = "current.json"
 FILE = re.compile(rf"({reader.OFFICE}/)?[0-9a-f]{{32}}\.({'|'.join(reader.PARTS)}|\d+\.del)")
@@ -164,7 +164,7 @@ class SharedIndex(SearchIndex):
     def check(self, read_at: datetime) -> None:
         if not self._lease.renew():
             self._etag = None
-            raise LeaseLost(LOST)
+            raise TurnLost(LOST)
         super().check(read_at)
         if self._ticks() - self._next_at >= (0 if self._is_new else SAID_SECONDS):
             self._publish_or_wait(read_at)
@@ -181,7 +181,7 @@ class SharedIndex(SearchIndex):
         def renewing() -> Iterator[Item]:
             for item in items:
                 if leads and not self._lease.renew():
-                    raise LeaseLost(LOST)
+                    raise TurnLost(LOST)
                 yield item
 
         return super().build(renewing(), start)
@@ -195,11 +195,11 @@ class SharedIndex(SearchIndex):
         try:
             self._etag = self._read()[1]
             if not self._lease.take(by_force=True):
-                raise LeaseLost(LOST)
+                raise TurnLost(LOST)
             super().swap()
             self._is_new = True
             self._publish(self._clock())
-        except (DataError, Damaged, LeaseLost):
+        except (DataError, Damaged, TurnLost):
             raise
         except Exception as error:
             raise Damaged(f"The bucket does not take the new index: {error!r}") from error
@@ -212,7 +212,7 @@ class SharedIndex(SearchIndex):
         """Do something, and tell whether it worked; all go on with what they have, and a warning a minute says why."""
         try:
             work()
-        except (DataError, LeaseLost):
+        except (DataError, TurnLost):
             raise
         except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises
             if self._ticks() - self._warned_at >= LEFT_SECONDS:
@@ -239,9 +239,9 @@ class SharedIndex(SearchIndex):
             del self._left[pack]
 
     def _name(self, pointer: Pointer) -> None:
-        """Put a pointer in the place of the one that is known; LeaseLost where another one is there by now."""
+        """Put a pointer in the place of the one that is known; TurnLost where another one is there by now."""
         if self._etag is None or not self._lease.take():  # a large pack may have taken longer than the lease
-            raise LeaseLost(LOST)
+            raise TurnLost(LOST)
         known = {"IfMatch": self._etag} if self._etag else {"IfNoneMatch": "*"}
         content = orjson.dumps(asdict(pointer))
         try:
@@ -250,7 +250,7 @@ class SharedIndex(SearchIndex):
             if code_of(error) not in CHANGED:
                 raise
             self._etag = None
-            raise LeaseLost(LOST) from error
+            raise TurnLost(LOST) from error
         write_whole(self.folder / POINTER, content)
 
     def _packed(self, pointer: Pointer) -> Pointer:

@@ -22,7 +22,7 @@ from dealsite.home import COMMAND
 from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer_status import ConsumerStatus, SkippedRecord, is_panic
 from dealsite.stream.projection import FINISHED, Checkpoint, Damaged, Projection
-from dealsite.stream.rebuilding import Busy, Lease, LeaseLost
+from dealsite.stream.rebuilding import Busy, Lock, TurnLost
 from dealsite.stream.records import PAGE, Expired, ItemChange, Lost, Shard, Stream, in_order
 from dealsite.web import counting
 
@@ -67,7 +67,7 @@ class Troubles:
         if isinstance(error, (DataError, Busy)):
             logger.warning("consumer_waits", projection=name, reason=str(error))
             return AWAY_SECONDS
-        if isinstance(error, LeaseLost):
+        if isinstance(error, TurnLost):
             logger.warning("consumer_begins_anew", projection=name, reason=str(error))
             return 0.0
         if isinstance(error, Poison):
@@ -157,7 +157,7 @@ class Consumer:
         clock: Callable[[], datetime],
         ticks: Callable[[], float] = time.monotonic,
         troubles: Troubles | None = None,
-        lease: Lease | None = None,
+        lock: Lock | None = None,
         on_changes: OnChanges = lambda changes: None,
     ) -> None:
         if checkpoint.stream != stream.arn or not checkpoint.reaches(clock()):
@@ -165,7 +165,7 @@ class Consumer:
         self.projection, self.stream = projection, stream
         self.checkpoint = self.committed = checkpoint
         self._clock, self._ticks = clock, ticks
-        self._troubles, self._lease = troubles or Troubles(projection), lease
+        self._troubles, self._lock = troubles or Troubles(projection), lock
         self._on_changes = on_changes
         self._skipped = {record.key for record in consumer_status.skipped_records(projection.folder)}
         self._shards: list[Shard] = []
@@ -194,9 +194,9 @@ class Consumer:
         return read
 
     def commit(self) -> None:
-        """Let the projection keep what it was given. Raises LeaseLost where it may be another's by now."""
-        if self._lease:
-            self._lease.check()
+        """Let the projection keep what it was given. Raises TurnLost where it may be another's by now."""
+        if self._lock:
+            self._lock.check()
         self.projection.commit(self.checkpoint)
         self.committed, self._uncommitted, self._waiting_since = self.checkpoint, 0, None
         self._troubles.worked()
@@ -250,8 +250,8 @@ class Consumer:
 
     def commit_is_possible(self) -> None:
         """Commit without any change: what fails now is the disk's fault, or the projection's, and no record's."""
-        if self._lease:
-            self._lease.check()
+        if self._lock:
+            self._lock.check()
         self.projection.commit(self.committed)
 
     def _apply_alone(self, change: ItemChange) -> None:
@@ -311,9 +311,9 @@ def consume(
     while not stop.is_set():
         pause = TURN_SECONDS
         try:
-            with rebuilding.locked(projection.folder, rebuilding.OPEN, wait=False) as lease:
-                if lease and projection.leads():
-                    _take_turn(projection, lease, stop, clock, troubles, on_changes)
+            with rebuilding.locked(projection.folder, rebuilding.OPEN, wait=False) as lock:
+                if lock and projection.leads():
+                    _take_turn(projection, lock, stop, clock, troubles, on_changes)
         except MemoryError:
             raise
         except BaseException as error:
@@ -328,7 +328,7 @@ def consume(
 
 def _take_turn(
     projection: Projection,
-    lease: Lease,
+    lock: Lock,
     stop: threading.Event,
     clock: Callable[[], datetime],
     troubles: Troubles,
@@ -337,13 +337,13 @@ def _take_turn(
     """Feed a projection until somebody else wants it; what was not committed when it raises comes again."""
     try:
         consumer = opened(
-            projection, Stream.of_table(), clock=clock, troubles=troubles, lease=lease, on_changes=on_changes
+            projection, Stream.of_table(), clock=clock, troubles=troubles, lock=lock, on_changes=on_changes
         )
         checked = asked = float("-inf")
         seen: tuple[int, int] | None = None
         while not stop.is_set() and not rebuilding.is_locked(projection.folder, rebuilding.WAITING):
             if time.monotonic() - checked >= CHECK_SECONDS:
-                lease.check()
+                lock.check()
                 projection.check(consumer.checkpoint.read_at)
                 _note_status(projection, clock(), "following", read_at=consumer.checkpoint.read_at)
                 checked = time.monotonic()
@@ -394,7 +394,7 @@ def opened(
     *,
     clock: Callable[[], datetime],
     troubles: Troubles | None = None,
-    lease: Lease | None = None,
+    lock: Lock | None = None,
     on_changes: OnChanges = lambda changes: None,
 ) -> Consumer:
     """Open a projection, which must be ours to open, with its consumer.
@@ -414,5 +414,5 @@ def opened(
             raise Damaged(f"The {projection.name} is not there after it was built.")
         troubles.built()
     return Consumer(
-        projection, stream, checkpoint, clock=clock, troubles=troubles, lease=lease, on_changes=on_changes
+        projection, stream, checkpoint, clock=clock, troubles=troubles, lock=lock, on_changes=on_changes
     )

@@ -98,7 +98,7 @@ class Projection(Protocol):
         """Get ready for changes and return where it stands; None where it has to be built first. Raises Damaged."""
 
     def check(self, read_at: datetime) -> None:
-        """Raise Damaged where what it keeps was deleted or spoilt since, LeaseLost where it is another machine's turn.
+        """Raise Damaged where what it keeps was deleted or spoilt since, TurnLost where it is another machine's turn.
 
         Asked about once a second while it is open, and told up to when the stream was read.
         """

@@ -26,12 +26,12 @@ from dealsite.stream.records import Stream
 OPEN, WAITING, BUILDING, FOLLOWING = "open.lock", "waiting.lock", "building.lock", "following.lock"
 
 
-class LeaseLost(Exception):
-    """The locked file was deleted, so that another process may lock a new one by now."""
+class TurnLost(Exception):
+    """Another process may feed the projection by now: a locked file was deleted, or another machine has the lease."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class Lock:
     """A lock that was got, for the time of its block or until its file is deleted."""
 
     path: Path
@@ -45,13 +45,13 @@ class Lease:
             return False
 
     def check(self) -> None:
-        """Raise LeaseLost unless it is still held."""
+        """Raise TurnLost unless it is still held."""
         if not self.is_held():
-            raise LeaseLost(f"{self.path} was deleted.")
+            raise TurnLost(f"{self.path} was deleted.")
 
 
 @contextlib.contextmanager
-def locked(folder: Path, name: str, *, wait: bool) -> Iterator[Lease | None]:
+def locked(folder: Path, name: str, *, wait: bool) -> Iterator[Lock | None]:
     """Hold a lock for the time of the block; yields None where another has it, which with `wait` cannot be."""
     path = folder / name
     while True:
@@ -66,9 +66,9 @@ def locked(folder: Path, name: str, *, wait: bool) -> Iterator[Lease | None]:
             except BlockingIOError:
                 yield None
                 return
-            lease = Lease(path, file)
-            if lease.is_held():  # and not deleted between the opening and the lock
-                yield lease  # closing the file frees the lock
+            lock = Lock(path, file)
+            if lock.is_held():  # and not deleted between the opening and the lock
+                yield lock  # closing the file frees the lock
                 return
 
 
@@ -105,12 +105,12 @@ def rebuild(projection: Projection, *, now: datetime) -> int:
 
     Where it starts in the stream is noted before the scan. What changes meanwhile comes again from there, so
     that each item ends as the table has it, whether the scan saw it before the change or after. Raises Busy, and
-    LeaseLost where the folder was deleted meanwhile.
+    TurnLost where the folder was deleted meanwhile.
     """
-    with only_builder(projection) as lease:
-        items = build(projection, Stream.of_table(), projection.checkpoint(), now=now, lease=lease)
+    with only_builder(projection) as lock:
+        items = build(projection, Stream.of_table(), projection.checkpoint(), now=now, lock=lock)
         with next_turn(projection.folder):
-            lease.check()
+            lock.check()
             projection.swap()
         consumer_status.forget_skipped(projection.folder, before=now)
     return items
@@ -119,21 +119,21 @@ def rebuild(projection: Projection, *, now: datetime) -> int:
 def build_first(
     projection: Projection, stream: Stream, *, now: datetime, on_page: Callable[[], None] = lambda: None
 ) -> None:
-    """Make a projection that there is not, or that cannot be kept; it is ours to open. Raises Busy, LeaseLost."""
-    with only_builder(projection) as lease:
-        build(projection, stream, None, now=now, lease=lease, on_page=on_page)
-        lease.check()
+    """Make a projection that there is not, or that cannot be kept; it is ours to open. Raises Busy, TurnLost."""
+    with only_builder(projection) as lock:
+        build(projection, stream, None, now=now, lock=lock, on_page=on_page)
+        lock.check()
         projection.swap()
         consumer_status.forget_skipped(projection.folder, before=now)
 
 
 @contextlib.contextmanager
-def only_builder(projection: Projection) -> Iterator[Lease]:
+def only_builder(projection: Projection) -> Iterator[Lock]:
     """Be the only one to build a projection for the time of the block; raises Busy."""
-    with locked(projection.folder, BUILDING, wait=False) as lease:
-        if lease is None:
+    with locked(projection.folder, BUILDING, wait=False) as lock:
+        if lock is None:
             raise Busy(f"The {projection.name} is being built already.")
-        yield lease
+        yield lock
 
 
 def build(
@@ -142,7 +142,7 @@ def build(
     known: Checkpoint | None,
     *,
     now: datetime,
-    lease: Lease,
+    lock: Lock,
     on_page: Callable[[], None] = lambda: None,
 ) -> int:
     """Make a projection aside; return how many items there were. 1 request for the shards, 1 for each 500 items."""
@@ -150,7 +150,7 @@ def build(
     if start is None or start.stream != stream.arn or not start.reaches(now):
         # From the oldest record that there is, of which some may be trimmed meanwhile: the scan comes after them.
         start = Checkpoint(stream.arn, now, {shard.id: "" for shard in stream.shards()})
-    items = _Counted(lease, on_page)
+    items = _Counted(lock, on_page)
     lacking = projection.build(items, start)
     for key, reason in lacking:
         logger.error("item_skipped", projection=projection.name, key=" ".join(key), reason=reason)
@@ -161,15 +161,15 @@ def build(
 class _Counted:
     """All items of the table as a consistent scan finds them, for as long as nobody else may build."""
 
-    def __init__(self, lease: Lease, on_page: Callable[[], None]) -> None:
+    def __init__(self, lock: Lock, on_page: Callable[[], None]) -> None:
         self.number = 0
-        self._lease, self._on_page = lease, on_page
+        self._lock, self._on_page = lock, on_page
 
     def __iter__(self) -> Iterator[Item]:
         for item in table.scan_all(limit=SCANNED, consistent=True):
             if self.number % SCANNED == 0:
-                self._lease.check()
+                self._lock.check()
                 self._on_page()
             self.number += 1
             yield item
-        self._lease.check()
+        self._lock.check()

@@ -71,7 +71,7 @@ def test_a_worker_says_four_times_a_minute_that_it_lives():
     stop = Rounds(2)
     heartbeat.keep(stop, "worker", clock=lambda: next(moments))
     assert processes.last_heartbeat("worker") == NOW + HOUR
-    assert stop.waits == [15.0, 15.0]
+    assert stop.waits == [3.0, 15.0]  # what began meanwhile is told soon
 
 
 @pytest.mark.usefixtures("fresh_table", "machine")
@@ -128,7 +128,7 @@ def test_the_worker_command_has_a_heartbeat_and_logs_what_ends_a_thread(monkeypa
     monkeypatch.setattr(counting, "keep_gauges", lambda stop: None)
     monkeypatch.setattr(heartbeat, "keep", lambda stop, part: kept.set())
     monkeypatch.setattr(log_lines, "note_uncaught", noted.set)
-    monkeypatch.setattr(loop, "consume", lambda index, stop, clock: None)
+    monkeypatch.setattr(loop, "consume", lambda index, stop, **named: None)
     monkeypatch.setattr(loop, "run", lambda stop, **options: kept.wait(10))
     worker.Command().handle(tells=None)
     assert kept.is_set()

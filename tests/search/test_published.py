@@ -25,7 +25,7 @@ from dealsite.search.published import SharedIndex, search_index
 from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer import consume, opened
 from dealsite.stream.projection import Damaged
-from dealsite.stream.rebuilding import LeaseLost
+from dealsite.stream.rebuilding import TurnLost
 from dealsite.stream.records import Stream
 from tests.buckets import KEYS, empty_bucket
 from tests.builders import EDITOR, HOUR, make_deal
@@ -70,7 +70,7 @@ class Machine:
         """Feed the index and publish it, or fetch it, as a worker does; tell whether this machine led."""
         try:
             return self.index.leads() and self.feed()
-        except LeaseLost:
+        except TurnLost:
             return self.turn()
 
     def feed(self) -> bool:
@@ -257,9 +257,9 @@ def test_who_lost_the_lease_notices_before_it_publishes(machine: Any, ticks: Clo
     assert b.turn()
     before = pointer_of(bucket)
     a.index._is_new = True
-    with pytest.raises(LeaseLost):
+    with pytest.raises(TurnLost):
         a.index._publish(now())
-    with pytest.raises(LeaseLost):
+    with pytest.raises(TurnLost):
         a.index.check(now())
     assert pointer_of(bucket) == before
 
@@ -290,7 +290,7 @@ def test_who_does_not_know_that_the_lease_is_lost_publishes_nothing(
     found = pointer_of(bucket)
     with monkeypatch.context() as patched:
         patched.setattr(leases.Lease, "is_held", True)
-        with pytest.raises(LeaseLost):
+        with pytest.raises(TurnLost):
             a.index._publish(now())
     assert pointer_of(bucket) == found
 
@@ -304,7 +304,7 @@ def test_two_who_both_think_that_they_are_first_publish_once(
     assert a.index.leads()
     assert b.index.leads()
     a.feed()
-    with pytest.raises(LeaseLost):
+    with pytest.raises(TurnLost):
         b.feed()
 
 

@@ -12,7 +12,7 @@ from dealsite.stream import consumer as consumers, consumer as feeding, consumer
 from dealsite.stream.consumer import FIRST_SECONDS, MOST_SECONDS, TRIES, WORKED_SECONDS, Troubles
 from dealsite.stream.consumer_status import SkippedRecord, lag, status
 from dealsite.stream.projection import Checkpoint, Damaged
-from dealsite.stream.rebuilding import LeaseLost
+from dealsite.stream.rebuilding import TurnLost
 from dealsite.stream.records import Stream
 from tests.builders import NOW
 from tests.stream.fakes import Copy, FakeStream
@@ -94,7 +94,7 @@ def test_a_table_that_is_away_is_asked_each_second_and_is_nobodys_fault(tmp_path
     trouble = Troubles(Copy(tmp_path))
     for _ in range(20):
         assert trouble.note(Unavailable("away"), now=NOW, ticks=0.0) == feeding.AWAY_SECONDS
-    assert trouble.note(LeaseLost("gone"), now=NOW, ticks=0.0) == 0.0
+    assert trouble.note(TurnLost("gone"), now=NOW, ticks=0.0) == 0.0
     assert (trouble.anew, trouble.careful) == (False, False)
 
 
@@ -252,7 +252,7 @@ def test_a_build_ends_when_its_lock_is_deleted_as_another_may_build_by_now(
         return []
 
     monkeypatch.setattr(copy, "build", scanned)
-    with pytest.raises(LeaseLost):
+    with pytest.raises(TurnLost):
         rebuilding.rebuild(copy, now=NOW)
     assert not copy.file.exists()
 

@@ -4,7 +4,7 @@ from dealsite.management.command import SiteCommand
 from dealsite.search.published import search_index
 from dealsite.stream import rebuilding
 from dealsite.stream.projection import Damaged
-from dealsite.stream.rebuilding import LeaseLost
+from dealsite.stream.rebuilding import TurnLost
 
 
 class Command(SiteCommand):
@@ -13,7 +13,7 @@ class Command(SiteCommand):
         "and read meanwhile; on all machines. Safe while the site runs."
     )
 
-    failures = rebuilding.Busy, LeaseLost, Damaged
+    failures = rebuilding.Busy, TurnLost, Damaged
     is_patient = True
 
     def work(self) -> str:

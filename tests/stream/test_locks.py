@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from dealsite.stream import rebuilding
-from dealsite.stream.rebuilding import LeaseLost
+from dealsite.stream.rebuilding import TurnLost
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
@@ -23,7 +23,7 @@ def test_a_lock_whose_file_is_deleted_is_no_longer_held(tmp_path, what):
         with rebuilding.locked(folder, rebuilding.OPEN, wait=False) as second:
             assert second.is_held()
             assert not first.is_held()
-            with pytest.raises(LeaseLost):
+            with pytest.raises(TurnLost):
                 first.check()
 
 
@@ -31,8 +31,8 @@ def test_who_waited_for_a_file_that_was_deleted_meanwhile_locks_the_new_one(tmp_
     held, got = [], threading.Event()
 
     def wait():
-        with rebuilding.locked(tmp_path, rebuilding.OPEN, wait=True) as lease:
-            held.append(lease.is_held())
+        with rebuilding.locked(tmp_path, rebuilding.OPEN, wait=True) as lock:
+            held.append(lock.is_held())
             got.set()
 
     waiting = threading.Thread(target=wait)
