@@ -31,7 +31,8 @@ def main() -> int:
     started = time.perf_counter()
     with table.metered() as meter:
         while jobs.get(sent.id).state == "open":
-            loop.run_next(now=datetime.now(UTC))
+            if (job := loop.take(now=datetime.now(UTC))) is not None:
+                loop.work_on(job, datetime.now(UTC))
     seconds = time.perf_counter() - started
     stop.set()
     watch.join()

@@ -18,6 +18,7 @@ from dealsite.data.commerce.charging import LEASE, RUNNER
 from dealsite.data.commerce.payment_record import Payment, Step, payment_item
 from dealsite.data.commerce.payments import PAYMENT_NOTICE
 from dealsite.data.entities.commerce import LARGEST_CHUNK, MOST_PENDING, PENDING, PROCESSED, STATES
+from dealsite.data.entities.work import PLACES
 from dealsite.data.jobs.jobs import job_write
 from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.ids import new_ulid, shard
@@ -146,7 +147,7 @@ def told_at_most(*, now: datetime) -> float:
     }
     put = job_write(PAYMENT_NOTICE, payload, job_id=new_ulid(now), due=now)
     new = to_attributes(put.item | {"PK": put.key[0], "SK": put.key[1]})
-    taken = {**new, "GSI3SK": {"S": keys.job_rows(put.item["id"], now + timedelta(minutes=1))["GSI3SK"]}}
+    taken = {**new, "GSI3SK": {"S": keys.open_jobs.position(now + timedelta(minutes=1), put.item["id"])}}
     done = {name: value for name, value in taken.items() if not name.startswith("GSI3")}
     steps = [cost_of(None, new), cost_of(new, taken), cost_of(taken, done)]
-    return 1000 / sum(step.indexes.get(keys.GSI3, 0) for step in steps)
+    return PLACES["bulk"] * 1000 / sum(step.indexes.get(keys.GSI3, 0) for step in steps)

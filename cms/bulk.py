@@ -39,7 +39,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import Bulk, BulkChange, BulkResult
 from dealsite.data.editing.verbs.fields import FieldVerb
 from dealsite.data.editing.verbs.verb import Prefetched
-from dealsite.data.entities.work import REFUSED
+from dealsite.data.entities.imports import REFUSED
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid
 from dealsite.search.lists import LACKS, find_deals, is_found

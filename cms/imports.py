@@ -38,7 +38,7 @@ from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import
-from dealsite.data.entities.work import (
+from dealsite.data.entities.imports import (
     CHECKED,
     CHECKING,
     IMPORTED,

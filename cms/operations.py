@@ -35,7 +35,7 @@ SECTIONS = ("problems", "switch", "machines", "queue", "commands")
 HASH_CHARACTERS = 12
 
 
-@admins.page(f"1 get + {4 + len(SCHEDULE)} queries")
+@admins.page(f"1 get + {11 + len(SCHEDULE)} queries")
 @vary_on_headers("HX-Request")
 def operations(request: EditorRequest) -> HttpResponse:
     """How the site is doing. Renews itself each 15 seconds: of what the browser `have`s, only what changed is sent."""

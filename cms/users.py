@@ -55,7 +55,7 @@ def user_list(request: HttpRequest) -> HttpResponse:
     return render(request, "cms/people/users.html", context)
 
 
-@admins.page("1 get + 3 queries + 1 batch get")
+@admins.page("1 get + 10 queries + 1 batch get")
 def user(request: EditorRequest, username: str) -> HttpResponse:
     """One user, with roles to give and take, and what of their work goes on without them."""
     account = users.get(username)

@@ -28,7 +28,7 @@ from dealsite.data.editing import (
 )
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.commerce import SAVED
-from dealsite.data.entities.work import REFUSED
+from dealsite.data.entities.imports import REFUSED
 from dealsite.data.integrity import migrations
 from dealsite.data.jobs import command_runs, jobs, leases, processes, site_switch, task_counts
 from dealsite.data.jobs.processes import Process

@@ -122,8 +122,8 @@ bulk_chunk = key("BULK#{job:ulid}", "CHUNK#{number:06d}", "some of the deals tha
 bulk_row = key("BULK#{job:ulid}", "{outcome:word}#{deal:ulid}", "what became of one: CHANGED or REFUSED")
 
 jobs_of_month = index(GSI1, "JOBS#{month of job}", "JOB#{job:ulid}", "jobs of a month")
-open_jobs = index(GSI3, "JOBS#OPEN", "{due:time?}#{job:ulid}", "which jobs are due")
-job_rows = rows("job, due", jobs_of_month, open_jobs)
+open_jobs = index(GSI3, "JOBS#OPEN#{place:word}", "{due:time?}#{job:ulid}", "which jobs are due")
+job_rows = rows("job, due, place", jobs_of_month, open_jobs)
 announcements = index(GSI2, "ANNOUNCEMENTS", "JOB#{job:ulid}", "jobs that send messages")
 imports = index(GSI2, "IMPORTS", "IMPORT#{import_id:ulid}", "all imports")
 

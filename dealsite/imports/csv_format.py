@@ -11,7 +11,7 @@ from itertools import islice
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from dealsite.data.entities.work import MAX_COLUMNS, SAMPLES
+from dealsite.data.entities.imports import MAX_COLUMNS, SAMPLES
 from dealsite.data.names import as_typed
 from dealsite.imports.cells import MONTH_FIRST
 from dealsite.imports.csv_files import (

@@ -14,7 +14,7 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.catalogue.content import in_words
 from dealsite.data.catalogue.drafts import Entry, refusals
 from dealsite.data.editing.bulk import NotOurs
-from dealsite.data.entities.work import PRICES
+from dealsite.data.entities.imports import PRICES
 from dealsite.data.table.errors import AlreadyExists, DataError, Unavailable
 from dealsite.data.table.ids import time_of
 from dealsite.imports.rows import (

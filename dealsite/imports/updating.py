@@ -17,7 +17,7 @@ from dealsite.data.editing.verbs.fields import Import
 from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
 from dealsite.data.entities.attributes import money
 from dealsite.data.entities.deals import CODE, SHOP
-from dealsite.data.entities.work import CHANGED, OF_PRICES, PRICES
+from dealsite.data.entities.imports import CHANGED, OF_PRICES, PRICES
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.table.errors import NotFound
 from dealsite.imports.rows import NewDeal, drafts_there, shown

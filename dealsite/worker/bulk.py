@@ -28,7 +28,7 @@ from dealsite.data.editing.bulk import (
     DoneBefore,
 )
 from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
-from dealsite.data.entities.work import CHANGED, CHUNK, REFUSED
+from dealsite.data.entities.imports import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job, payload_from_item, payload_to_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable

@@ -27,7 +27,7 @@ from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import DELETE_IMPORT, ImportPayload, ImportProgress
-from dealsite.data.entities.work import OF_PRICES
+from dealsite.data.entities.imports import OF_PRICES
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job, payload_from_item, payload_to_item
 from dealsite.imports import csv_files, downloads, rows

@@ -1,4 +1,4 @@
-"""The worker: runs jobs as they come due, one at a time, charges payments, feeds the search index, until told to stop.
+"""The worker: runs jobs as they come due, some at once, charges payments, feeds the search index, until told to stop.
 
 Several may run at once. One of them feeds the index; the others stand by.
 """
@@ -43,6 +43,7 @@ from dealsite.stream.records import ItemChange
 from dealsite.web import counting
 from dealsite.web.counting import due_to
 from dealsite.worker import accounts, bulk, exports, imports, links, mails, schedule
+from dealsite.worker.crew import Crew, Lookout
 
 # Kinds of jobs that earlier releases made.
 GONE = ("my_data", "delete_my_data", "restore_drill", *FORMER_EXPORTS)
@@ -78,9 +79,14 @@ HANDLERS: dict[str, jobs.Handler] = {
     **dict.fromkeys(GONE, no_longer_done),
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
-SOON_SECONDS, SOON = 1.0, 5  # between two looks for jobs, and how many of them after the last that came
-IDLE_SECONDS = 10.0  # between two looks when none came since; the consumer says at once when there is one
-SLICE_SECONDS = 0.1  # between two looks whether it was said
+SOON_SECONDS, SOON = (
+    1.0,
+    5,
+)  # between two looks for jobs everywhere, and how many of them after the last that came
+IDLE_SECONDS = (
+    4.0  # between two looks at one place when none came since; the consumer says at once when there is one
+)
+SLICE_SECONDS = 0.1  # between two looks whether the worker is to stop
 CHARGE_SECONDS = 15.0  # while no payment is due: then one partition of their index is asked after the other
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
 SHORTAGE_PAUSE = timedelta(seconds=10)  # for a job that the machine has no disk for just now; it costs no try
@@ -127,14 +133,28 @@ def run(
 ) -> None:
     """Work until `stop` is set; with `expire`, also delete what has expired, where the engine does not do so itself.
 
-    Jobs are looked for once in a while, and as soon as `woken` is set. On a copy of the site it does nothing. Raises
-    PartDied when one of `parts`, the worker's other threads, has died.
+    Jobs are looked for once in a while, and as soon as `woken` is set or one ends. On a copy of the site it does
+    nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
     """
+    woken = woken or threading.Event()
+    with Crew(woken) as crew:
+        _run(stop, crew, woken, expire=expire, clock=clock, parts=parts)
+
+
+def _run(
+    stop: threading.Event,
+    crew: Crew,
+    woken: threading.Event,
+    *,
+    expire: bool,
+    clock: Callable[[], datetime],
+    parts: Iterable[Part],
+) -> None:
     spans = between_jobs(expire=expire)
     done_at = dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC)) | {schedule.check_alarms: clock()}
-    says_so, soon, woken = False, SOON, woken or threading.Event()
+    says_so, soon, lookout = False, SOON, Lookout()
     while not stop.is_set():
-        worked = False
+        job = None
         check_parts(parts)
         if woken.is_set():
             woken.clear()
@@ -148,7 +168,10 @@ def run(
             stop.wait(SOON_SECONDS)
             continue
         try:
-            worked = run_next(now=clock())
+            crew.check()
+            at = lookout.places(crew.lanes(), now=clock(), everywhere=soon > 0)
+            if (job := take(now=clock(), at=at, note_due=lookout.note)) is not None:
+                crew.start(functools.partial(work_on, job, clock()))
             for work, span in [*spans.items()]:
                 if is_over(done_at[work], span, now=clock()):
                     spans[work] = spans.pop(work)  # behind the others, which have their turn should it fail
@@ -157,15 +180,15 @@ def run(
         except Unavailable as error:
             logger.warning("worker_waits", reason=str(error))
             soon = SOON
-        soon = SOON if worked else soon - 1
-        if not worked:
+        soon = SOON if job or crew.is_busy else soon - 1
+        if job is None:
             rest(SOON_SECONDS if soon > 0 else IDLE_SECONDS, stop, woken, parts)
 
 
 def rest(seconds: float, stop: threading.Event, woken: threading.Event, parts: Iterable[Part]) -> None:
     """Wait until `stop` or `woken` is set, for some seconds at most. Raises PartDied."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until and not woken.is_set() and not stop.wait(SLICE_SECONDS):
+    while time.monotonic() < until and not stop.is_set() and not woken.wait(SLICE_SECONDS):
         check_parts(parts)
 
 
@@ -174,6 +197,7 @@ def between_jobs(*, expire: bool) -> dict[Callable[..., object], timedelta]:
     expiry = {delete_expired: timedelta(hours=1)} if expire else {}
     return expiry | {
         plan: timedelta(hours=1),
+        adopt: schedule.EVERY,
         schedule.check_alarms: schedule.EVERY,
         schedule.count_tasks: schedule.EVERY,
         hot.rank: hot.EVERY,
@@ -194,6 +218,11 @@ def plan(*, now: datetime) -> None:
         checked_links.begin_round(now=now)
     schedule.plan(now=now)
     jobs.free_taken_ahead(now=now)
+
+
+def adopt(*, now: datetime) -> None:
+    """Find what builds before the lanes ordered, which may run beside this one."""
+    jobs.adopt()
 
 
 def is_over(since: datetime, span: timedelta, *, now: datetime) -> bool:
@@ -245,10 +274,11 @@ def check_parts(parts: Iterable[Part]) -> None:
 def feeding(
     stop: threading.Event, woken: threading.Event, *, clock: Callable[[], datetime] = timezone.now
 ) -> Iterator[Part]:
-    """Keep the search index up to date, in a thread of its own, until `stop` is set; `woken` says that a job came."""
+    """Keep the search index up to date, in a thread of its own, until `stop` is set; `woken` says that a job is due."""
 
     def tell(changes: Iterable[ItemChange]) -> None:
-        if any(change.type == JOB.type for change in changes):
+        _, now = keys.open_jobs.until(clock())
+        if any(change.type == JOB.type and (change.new or {}).get("GSI3SK", now) < now for change in changes):
             woken.set()
 
     work = functools.partial(consume, search_index(clock=clock), stop, clock=clock, on_changes=tell)
@@ -261,11 +291,19 @@ def feeding(
         consumer.join(CONSUMER_SECONDS)
 
 
-def run_next(*, now: datetime) -> bool:
-    """Take and run one due job; False if there is none. What fails is tried again later, up to 8 times."""
-    job = jobs.take_next(now=now, kinds=HANDLERS, note_unknown=lambda kind: note_unknown(kind, now=now))
-    if job is None:
-        return False
+def take(
+    *,
+    now: datetime,
+    at: Iterable[str] | None = None,
+    note_due: Callable[[str, datetime | None], None] = lambda place, due: None,
+) -> jobs.Job | None:
+    """Take a due job of a kind that this build knows (`jobs.take_next`)."""
+    told = functools.partial(note_unknown, now=now)
+    return jobs.take_next(now=now, at=at, kinds=HANDLERS, note_unknown=told, note_due=note_due)
+
+
+def work_on(job: jobs.Job, now: datetime) -> None:
+    """Run a job that was taken. What fails is tried again later, up to 8 times."""
     began, outcome = time.monotonic(), "left"
     with due_to(job.request, job=job.id, kind=job.kind):
         try:
@@ -282,7 +320,6 @@ def run_next(*, now: datetime) -> bool:
         finally:
             counting.add(counting.JOBS_RUN, job.kind, outcome)
             counting.took(counting.JOB_SECONDS, job.kind, seconds=time.monotonic() - began)
-    return True
 
 
 def note_unknown(kind: str, *, now: datetime) -> None:

@@ -14,10 +14,11 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import messages, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import accounts, loop
+from dealsite.worker import accounts
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_passwords import work
 from tests.builders import make_brand, make_category, make_deal
+from tests.jobs import run_next
 from tests.payments import owe
 from tests.people import make_user
 
@@ -251,10 +252,10 @@ def test_a_deleted_user_leaves_no_likes_watches_and_messages_behind(signed_in: C
     assert left() == (0, 0, 0, 1, 0, 0, 0, 0)
 
     come_in()  # what was on its way when the account went
-    assert not loop.run_next(now=timezone.now())
-    assert loop.run_next(now=timezone.now() + accounts.SECOND_LOOK)
+    assert not run_next(now=timezone.now())
+    assert run_next(now=timezone.now() + accounts.SECOND_LOOK)
     assert left() == (0, 0, 0, 1, 0, 0, 0, 0)
-    assert not loop.run_next(now=timezone.now() + 10 * accounts.SECOND_LOOK)
+    assert not run_next(now=timezone.now() + 10 * accounts.SECOND_LOOK)
 
 
 def test_pages_of_accounts_are_not_for_search_engines(signed_in: Client):

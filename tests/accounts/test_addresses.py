@@ -12,7 +12,7 @@ from django.utils import timezone
 from dealsite.data.commerce import addresses, order_record, orders
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.entities.commerce import MOST_ADDRESSES
-from dealsite.worker import loop
+from tests.jobs import run_next
 from tests.orders import ADDRESS as LONDON
 from tests.people import calls, make_user, signed_in
 from tests.shop import ADDRESS as BERLIN
@@ -155,7 +155,7 @@ def test_the_bill_goes_to_another_address(ada: Client):
     assert '<a href="#id_bill-postcode">Postcode: Enter the postcode.</a>' in text(wrong)
     assert "Complete where the bill goes." in text(wrong)
     order_id = place(ada, **bill | {"bill-name": "Ash Ltd"})
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
     (told,) = [sent.body for sent in mail.outbox if "thank you for your order" in sent.body]
     assert "Germany\n\nThe bill goes to:\nAsh Ltd\n1 High Street\n10115 Berlin\nGermany\n" in told

@@ -22,9 +22,9 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
 from dealsite.templatetags.design import grouped, moment, money, price, time_left
 from dealsite.web import page_cache
-from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal
+from tests.jobs import run_next
 from tests.measuring import measured
 from tests.people import calls, make_user, signed_in
 
@@ -170,7 +170,7 @@ def test_what_django_says_about_a_form_is_translated_too(ada_browser: Client):
 
 
 def work() -> None:
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
 
 

@@ -13,15 +13,15 @@ from dealsite.accounts import passwords
 from dealsite.data import table
 from dealsite.data.people import profiles
 from dealsite.data.people.users import User
-from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
+from tests.jobs import run_next
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
 def told() -> list[Any]:
     """Run all jobs that are due; return the mail that they sent."""
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
     sent, mail.outbox = mail.outbox, []
     return sent

@@ -16,8 +16,8 @@ from dealsite.data import table
 from dealsite.data.people import sessions, sessions as stored_passwords, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
+from tests.jobs import run_next
 from tests.people import make_user
 
 NEW = "a much better password"
@@ -25,7 +25,7 @@ NEW = "a much better password"
 
 def work() -> list[Any]:
     """Run all jobs that are due; return the mail they sent, but for what tells of the test's own sign-ins."""
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
     sent, mail.outbox = mail.outbox, []
     return [one for one in sent if "new sign-in" not in one.subject]

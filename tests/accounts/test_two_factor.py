@@ -17,8 +17,8 @@ from django.utils import timezone
 from dealsite.accounts import passwords, second_factor
 from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.users import User
-from dealsite.worker import loop
 from tests.accounts.conftest import PASSWORD, sign_in
+from tests.jobs import run_next
 from tests.people import make_user
 
 CODE, TURN_ON, TURN_OFF = "/account/sign-in/code/", "/account/two-factor/set-up/", "/account/two-factor/off/"
@@ -225,7 +225,7 @@ def test_a_recovery_code_signs_in_once_and_the_user_is_told(browser: Client, ada
     assert step_two(first, code.replace("-", " ")).status_code == 302
     assert step_two(second, code).status_code == 422
     assert len(two_factor.get("ada").recovery) == 9
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
     subjects = [sent.subject for sent in mail.outbox if "new sign-in" not in sent.subject]
     assert sorted(subjects) == ["Dealsite: A recovery code was used", "Dealsite: Two-factor sign-in is on"]

@@ -12,9 +12,10 @@ from playwright.sync_api import FilePayload, expect
 
 from dealsite.data import table
 from dealsite.data.catalogue import deals
-from dealsite.worker import exports, loop
+from dealsite.worker import exports
 from tests import import_files
 from tests.builders import make_deal
+from tests.jobs import run_next
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def private(tmp_path, monkeypatch):
 
 
 def work():
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
 
 

@@ -13,10 +13,10 @@ from dealsite.data.catalogue import deals, drafts
 from dealsite.data.catalogue.deals import Deal
 from dealsite.pictures import renditions
 from dealsite.pictures.uploads import store_picture
-from dealsite.worker.loop import run_next
 from tests.browser.content import feature, now_deal
 from tests.browser.deal_form import field, open_focal_point, picture_bytes, said
 from tests.browser.flaws import flaws
+from tests.jobs import run_next
 
 GIVE = """([kind, data, name, type]) => {
     const bytes = Uint8Array.from(atob(data), character => character.charCodeAt(0));

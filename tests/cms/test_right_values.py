@@ -19,7 +19,6 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import time_of
 from dealsite.data.table.writes import Put
 from dealsite.web import page_cache
-from dealsite.worker import loop
 from tests.builders import (
     DAY,
     EDITOR,
@@ -34,6 +33,7 @@ from tests.builders import (
 from tests.cms.conftest import HTMX, do, inputs, said
 from tests.cms.imports.test_imports import check, go, private, text, upload, work
 from tests.imports.builders import make_row, run_import, write_csv
+from tests.jobs import run_next
 
 __all__ = ["private"]  # the folder of the files that tests of imports upload
 
@@ -112,7 +112,7 @@ def test_search_finds_a_brands_deals_by_any_name(editor, renamed, search_index, 
         search_index()
         for address in (reverse("cms_deals"), reverse("search")):
             assert "Lampe" in editor.get(address, {"q": typed}).text, address
-        while loop.run_next(now=NOW):
+        while run_next(now=NOW):
             pass
 
 

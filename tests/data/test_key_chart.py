@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings, strategies as st
 from dealsite.data import keys
 from dealsite.data.entities import commerce
 from dealsite.data.entities.commerce import ACTIVE, ORDER_STATUSES, PURCHASED, RETURNED, SAVED
-from dealsite.data.entities.work import CHANGED, REFUSED
+from dealsite.data.entities.imports import CHANGED, REFUSED
 from dealsite.data.table import ids
 from dealsite.data.table.key_templates import GIVEN, TEXT, Part, Template, key
 from tests.hostile import moments, texts

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from dealsite.data import keys, names
 from dealsite.data.commerce import carts
+from dealsite.data.jobs import jobs
 from dealsite.data.table import ids
 from tests.hostile import moments, texts
 
@@ -98,7 +99,7 @@ PARTITIONS: dict[str, st.SearchStrategy[str]] = {
     "GSI3 deals of a category": st.builds(keys.deals_of_category.partition, slugs, days.map(ids.month_of)),
     "GSI3 expiring": st.builds(keys.expiring_of_category.partition, slugs, days.map(ids.month_of)),
     "GSI3 drafts": slugs.map(keys.drafts_of_category.partition),
-    "GSI3 open jobs": st.just(keys.open_jobs.partition()),
+    "GSI3 open jobs": st.sampled_from(jobs.OPEN),
 }
 
 
@@ -170,7 +171,7 @@ TAKES_ULID = [
     lambda text: keys.feed_rows(text, "lian-li", "grocery-household"),
     lambda text: keys.expiring.position(NOON, text),
     lambda text: keys.draft_rows(text, "", ""),
-    lambda text: keys.job_rows(text, NOON),
+    lambda text: keys.job_rows(text, NOON, "mail0"),
     keys.carts_with.partition,
     keys.order_lines.partition,
     lambda text: carts.user_cart("ann").line("ACTIVE", NOON, text),
@@ -269,9 +270,9 @@ def test_a_draft_is_listed_where_it_has_a_place():
 
 def test_a_job_is_open_until_it_has_no_due_time():
     ulid = ids.new_ulid(NOON, 7)
-    assert keys.job_rows(ulid, None) == {"GSI1PK": "JOBS#2026-11", "GSI1SK": f"JOB#{ulid}"}
-    assert keys.job_rows(ulid, NOON)["GSI3PK"] == "JOBS#OPEN"
-    assert keys.job_rows(ulid, NOON)["GSI3SK"] == f"2026-11-21T12:00:00.000Z#{ulid}"
+    assert keys.job_rows(ulid, None, "mail0") == {"GSI1PK": "JOBS#2026-11", "GSI1SK": f"JOB#{ulid}"}
+    assert keys.job_rows(ulid, NOON, "mail0")["GSI3PK"] == "JOBS#OPEN#mail0"
+    assert keys.job_rows(ulid, NOON, "mail0")["GSI3SK"] == f"2026-11-21T12:00:00.000Z#{ulid}"
 
 
 @given(slugs, texts)

@@ -27,6 +27,7 @@ from dealsite.worker.schedule import HeldJob
 from tests.builders import NOW
 from tests.data.table.test_repeats import Forgetful, engine_of
 from tests.data.table.wire import COST, ITEM, Wire, whole
+from tests.jobs import run_next
 from tests.measuring import measured
 
 __all__ = ["engine_of"]
@@ -239,7 +240,7 @@ def test_a_job_that_kills_its_worker_is_given_up_after_eight_takes_without_progr
     table.write(jobs.job_write("sing", CommandPayload(), job_id=job_id, due=NOW))
     for start in range(11):
         try:
-            loop.run_next(now=NOW + start * timedelta(seconds=61))
+            run_next(now=NOW + start * timedelta(seconds=61))
         except Killed:
             killed += 1
     left = jobs.get(job_id)
@@ -272,7 +273,7 @@ def test_a_worker_whose_clock_was_ahead_plans_and_expires_once_an_hour_again(mon
     monkeypatch.setattr(schema, "delete_expired", lambda now: done["expire"].append(now))
     monkeypatch.setattr(schedule, "check_alarms", Quiet())
     monkeypatch.setattr(schedule, "count_tasks", Quiet())
-    for name in ("run_next", "jobs"):
+    for name in ("take", "jobs"):
         monkeypatch.setattr(loop, name, Quiet())
     loop.run(stop, expire=True, clock=lambda: hours[passed[0]])
     assert done == {"plan": hours, "expire": hours}

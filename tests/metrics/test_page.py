@@ -18,6 +18,7 @@ from dealsite.web import counting
 from dealsite.web.counting import CHART, Kind
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW, make_deal
+from tests.jobs import run_next
 from tests.metrics.conftest import samples
 from tests.stream.fakes import Copy, FakeStream
 from tests.worker.test_loop import add_job
@@ -35,7 +36,7 @@ def busy_site(processes, fresh_table, search_index, settings, tmp_path, monkeypa
     assert Client().get("/").status_code == 200
     add_job("dance")
     monkeypatch.setitem(loop.HANDLERS, "dance", lambda job, now: now + HOUR)
-    loop.run_next(now=NOW)
+    run_next(now=NOW)
     counting.read_gauges(set(), now=NOW + HOUR)
     consumer_status.note_status(tmp_path / "search", consumer_status.ConsumerStatus(NOW, "following", NOW))
     feed_once(tmp_path / "copy")

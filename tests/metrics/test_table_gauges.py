@@ -6,8 +6,8 @@ import pytest
 
 from dealsite.data.table.errors import Unavailable
 from dealsite.web import counting
-from dealsite.worker import loop
 from tests.builders import HOUR, NOW
+from tests.jobs import run_next
 from tests.processes.test_heartbeat import Rounds
 from tests.worker.test_loop import add_job
 
@@ -21,7 +21,7 @@ def test_what_was_there_and_is_gone_is_shown_as_0(processes, shown):
     counting.read_gauges(seen, now=NOW + HOUR)
     assert shown("dealsite_jobs", kind="dance", state="due") == 1
     assert shown("dealsite_job_oldest_seconds", kind="dance") == 3600
-    loop.run_next(now=NOW)
+    run_next(now=NOW)
     counting.read_gauges(seen, now=NOW)
     assert shown("dealsite_jobs", kind="dance", state="due") == 0
     assert shown("dealsite_jobs", kind="dance", state="later") == 1

@@ -15,9 +15,9 @@ from dealsite.data import table
 from dealsite.data.catalogue import content
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions, uploads
-from dealsite.worker.loop import run_next
 from shopping.templatetags.shopping import deal_card
 from tests.builders import HOUR, NOW, make_content, make_id
+from tests.jobs import run_next
 from tests.pictures.test_store_picture import S3, make_file
 
 WIDTHS = (96, 320, 480, 800, 1200)

@@ -37,6 +37,7 @@ from dealsite.processes import heartbeat
 from dealsite.worker import loop
 from tests.builders import NOW
 from tests.front_door.conftest import Web
+from tests.jobs import run_next
 from tests.setup.conftest import ROOT, alive, wait_for
 from tests.setup.disks import fill
 
@@ -225,7 +226,7 @@ def a_job(fresh_table, monkeypatch):
         monkeypatch.setitem(loop.HANDLERS, "dance", fails)
         job_id = new_ulid(NOW)
         table.write(jobs.job_write("dance", {}, job_id=job_id, due=NOW))
-        assert loop.run_next(now=NOW)
+        assert run_next(now=NOW)
         return jobs.get(job_id)
 
     return run
@@ -234,8 +235,8 @@ def a_job(fresh_table, monkeypatch):
 def test_a_job_that_finds_the_disk_full_waits_and_uses_up_no_try(a_job, caplog):
     job = a_job(OSError(errno.ENOSPC, "No space left on device"))
     assert (job.state, job.tries, job.error) == ("open", 0, "")
-    assert not loop.run_next(now=NOW + loop.SHORTAGE_PAUSE / 2)
-    assert loop.run_next(now=NOW + loop.SHORTAGE_PAUSE)
+    assert not run_next(now=NOW + loop.SHORTAGE_PAUSE / 2)
+    assert run_next(now=NOW + loop.SHORTAGE_PAUSE)
     assert "job_waits" in caplog.text
     assert "No space left on device" in caplog.text
 

@@ -19,8 +19,8 @@ from dealsite.data.commerce.carts import user_cart
 from dealsite.data.commerce.order_record import save_card
 from dealsite.data.people import email_addresses, profiles, sessions, users
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW, make_deal
+from tests.jobs import run_next
 from tests.payments import owe
 from tests.people import give_card, make_user, signed_in
 from tests.shopping.shoppers import CARD, checkout_form, fill_cart, make_shopper, place
@@ -153,7 +153,7 @@ def sign_up_and_order(**more: Any) -> tuple[Client, str]:
 
 def sent() -> list[tuple[list[str], str]]:
     """Do all work; return whom a mail went to since the last time, and its subject."""
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
     found = [(message.to, message.subject.removeprefix("Dealsite: ")) for message in mail.outbox]
     mail.outbox.clear()
@@ -269,7 +269,7 @@ def test_an_address_needs_no_postcode_and_shows_no_gap():
         (office, slips),
     ):
         assert shown_lines(browser.get(path).text) == expected, path
-    while loop.run_next(now=NOW + HOUR):
+    while run_next(now=NOW + HOUR):
         pass
     assert any("\n\n" + "\n".join(expected) + "\n" in sent.body for sent in mail.outbox)
     asked = {"token": new_ulid(NOW), "address": f"{reverse('cms_orders')}?list=placed"}

@@ -18,6 +18,8 @@ KNOWN = {
     ("dealsite/data/table/key_templates.py", "exec"),
     ("dealsite/data/table/client.py", "random"),
     ("dealsite/data/commerce/charging.py", "random"),
+    ("dealsite/data/jobs/jobs.py", "random"),
+    ("dealsite/worker/crew.py", "random"),
     ("dealsite/demo/deals.py", "random"),
     ("dealsite/demo/purchases.py", "random"),
     (

@@ -18,7 +18,7 @@ from dealsite.data import keys, table
 from dealsite.data.catalogue import brand_merges, brands, deal_changes, deals, drafts, publishing
 from dealsite.data.editing import bulk, imports
 from dealsite.data.editing.imports import SourceFile
-from dealsite.data.entities.work import CHECKED, CHECKING, IMPORTED, IMPORTING
+from dealsite.data.entities.imports import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.jobs import payload_to_item
@@ -28,10 +28,11 @@ from dealsite.data.table.writes import Update, exists
 from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
-from dealsite.worker import exports, imports as running, loop
+from dealsite.worker import exports, imports as running
 from tests.builders import DAY, NOW, STATED, all_brands, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
+from tests.jobs import run_next
 from tests.measuring import measured
 
 LATER = NOW + jobs.LEASE + timedelta(seconds=1)
@@ -79,7 +80,7 @@ def order(import_id, now=NOW, left_out=()):
 
 
 def work(now=NOW):
-    while loop.run_next(now=now):
+    while run_next(now=now):
         pass
 
 

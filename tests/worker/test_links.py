@@ -19,6 +19,7 @@ from dealsite.web import guarded_http
 from dealsite.worker import links, loop
 from dealsite.worker.links import Finding, probe
 from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal
+from tests.jobs import run_next
 
 SHOP = "shop.site"
 PRIVATE = [
@@ -332,7 +333,7 @@ def run_round(now=NOW, most=200) -> int:
     """Run this week's round to its end, as a worker does; return how many portions it took."""
     kept.begin_round(now=now)
     for number in range(1, most):
-        assert loop.run_next(now=now)
+        assert run_next(now=now)
         if jobs.get(kept.round_id(now)).state == "done":
             return number
         now += links.BETWEEN
@@ -380,7 +381,7 @@ def test_what_is_gone_twice_is_broken_and_what_is_unsure_is_not(found):
     findings |= {"https://a.site/": Finding("gone", "404"), "https://b.site/": Finding("unsure", "503")}
     run_round()
     assert kept.get(gone.id).check.failures == 1
-    assert loop.run_next(now=NOW + kept.APART)  # the job that looks again
+    assert run_next(now=NOW + kept.APART)  # the job that looks again
     assert kept.get(gone.id).check.is_broken
     assert kept.get(away.id).check is None
     findings.clear()
@@ -394,7 +395,7 @@ def test_a_round_goes_on_where_a_worker_died(found, monkeypatch):
     for number in range(1, 21):
         make_deal(live_at=NOW - number * HOUR, link=f"https://shop{number}.site/")
     kept.begin_round(now=NOW)
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     job = jobs.take_next(now=NOW + links.BETWEEN)
     assert job is not None
 
@@ -434,8 +435,8 @@ def test_where_links_are_not_checked_no_shop_is_asked(found, settings):
     settings.DEALSITE_CHECK_LINKS = False
     kept.begin_round(now=NOW)
     kept.check_again(deal.id, now=NOW + timedelta(seconds=1))
-    assert loop.run_next(now=NOW + timedelta(seconds=1))
-    assert loop.run_next(now=NOW + timedelta(seconds=1))
+    assert run_next(now=NOW + timedelta(seconds=1))
+    assert run_next(now=NOW + timedelta(seconds=1))
     assert asked == []
     assert jobs.get(kept.round_id(NOW)).state == "open"  # it goes on once they are
     settings.DEALSITE_CHECK_LINKS = True
@@ -447,7 +448,7 @@ def test_where_links_are_not_checked_no_shop_is_asked(found, settings):
 def test_a_round_that_is_late_makes_room_for_the_next(found):
     make_deal()
     kept.begin_round(now=NOW)
-    assert loop.run_next(now=NOW + 7 * DAY)
+    assert run_next(now=NOW + 7 * DAY)
     job = jobs.get(kept.round_id(NOW))
     assert (job.state, job.error) == ("cancelled", "The next round has begun.")
 
@@ -458,7 +459,7 @@ def test_a_deal_that_is_gone_needs_no_check(found):
     deal = make_deal()
     kept.check_again(deal.id, now=NOW)
     deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert asked == []
 
 
@@ -468,6 +469,6 @@ def test_a_worker_begins_the_rounds_if_links_are_to_be_checked(settings, monkeyp
     settings.DEALSITE_CHECK_LINKS = wanted
     stop, begun = threading.Event(), []
     monkeypatch.setattr(kept, "begin_round", lambda now: begun.append(now))
-    monkeypatch.setattr(loop, "run_next", lambda now: stop.set())
+    monkeypatch.setattr(loop, "take", lambda **_: stop.set())
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert begun == ([NOW] if wanted else [])

@@ -15,6 +15,7 @@ from dealsite.stream.records import ItemChange
 from dealsite.web.counting import due_to
 from dealsite.worker import loop, schedule
 from tests.builders import DAY, HOUR, NOW
+from tests.jobs import run_next
 from tests.people import make_user
 from tests.stream.test_consumer import until
 
@@ -36,8 +37,8 @@ def add_job(kind="sing", number=1, due=NOW):
 
 def test_due_jobs_are_run_in_turn_and_finished(handled):
     first, second = add_job(number=1), add_job(number=2, due=NOW + timedelta(seconds=1))
-    assert [loop.run_next(now=NOW), loop.run_next(now=NOW)] == [True, False]
-    assert loop.run_next(now=NOW + timedelta(seconds=1))
+    assert [run_next(now=NOW), run_next(now=NOW)] == [True, False]
+    assert run_next(now=NOW + timedelta(seconds=1))
     assert handled == ["song 1", "song 2"]
     assert {jobs.get(first).state, jobs.get(second).state} == {"done"}
 
@@ -61,7 +62,7 @@ def test_the_lines_of_a_job_name_the_request_that_caused_it_and_so_do_the_jobs_t
     own = add_job("hum", 3)
     monkeypatch.setitem(loop.HANDLERS, "hum", leave)
     assert [jobs.get(one).request for one in (first, own)] == ["R1", ""]
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert said(caplog) == [
         "again=None",
         "event='job_run'",
@@ -70,7 +71,7 @@ def test_the_lines_of_a_job_name_the_request_that_caused_it_and_so_do_the_jobs_t
         "request_id='R1'",
     ]
     assert jobs.get(caused[0]).request == "R1"
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert said(caplog) == ["event='job_left'", f"job='{own}'", "kind='hum'"]
 
 
@@ -87,10 +88,10 @@ def test_what_a_job_does_in_its_thread_is_due_to_the_same_request():
 def test_a_job_that_wants_to_run_again_waits_until_then(monkeypatch):
     monkeypatch.setitem(loop.HANDLERS, "sing", lambda job, now: now + timedelta(seconds=10))
     job_id = add_job()
-    assert loop.run_next(now=NOW)
-    assert not loop.run_next(now=NOW + timedelta(seconds=9))
+    assert run_next(now=NOW)
+    assert not run_next(now=NOW + timedelta(seconds=9))
     assert jobs.get(job_id).state == "open"
-    assert loop.run_next(now=NOW + timedelta(seconds=10))
+    assert run_next(now=NOW + timedelta(seconds=10))
 
 
 def test_a_job_that_fails_keeps_its_error_and_the_worker_goes_on(monkeypatch, handled):
@@ -101,7 +102,7 @@ def test_a_job_that_fails_keeps_its_error_and_the_worker_goes_on(monkeypatch, ha
     broken = add_job("break", 1)
     add_job("sing", 2, due=NOW + timedelta(milliseconds=1))
     now = NOW + timedelta(milliseconds=1)
-    assert [loop.run_next(now=now), loop.run_next(now=now)] == [True, True]
+    assert [run_next(now=now), run_next(now=now)] == [True, True]
     assert handled == ["song 2"]
     assert (jobs.get(broken).state, jobs.get(broken).error) == ("open", "no")
 
@@ -109,19 +110,19 @@ def test_a_job_that_fails_keeps_its_error_and_the_worker_goes_on(monkeypatch, ha
 def test_a_job_of_an_unknown_kind_is_handed_back_unspent_and_does_not_hold_up_the_others(handled):
     unknown = add_job("dance", 1)
     add_job("sing", 2)
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert handled == ["song 2"]
     kept = jobs.get(unknown)
     assert (kept.state, kept.tries, kept.taken_by, kept.error) == ("open", 0, "", "")
     assert processes.last_heartbeat("unknown") == NOW
-    assert not loop.run_next(now=NOW + timedelta(seconds=1.9))
+    assert not run_next(now=NOW + timedelta(seconds=1.9))
 
 
 def test_a_worker_of_a_newer_build_takes_what_an_older_one_handed_back(monkeypatch, handled):
     unknown = add_job("dance")
-    assert not loop.run_next(now=NOW)
+    assert not run_next(now=NOW)
     monkeypatch.setitem(loop.HANDLERS, "dance", lambda job, now: None)
-    assert loop.run_next(now=NOW + timedelta(seconds=2))
+    assert run_next(now=NOW + timedelta(seconds=2))
     assert (jobs.get(unknown).state, jobs.get(unknown).tries) == ("done", 1)
 
 
@@ -135,7 +136,8 @@ def test_a_job_that_nobody_knows_is_looked_at_once_a_minute_however_old_it_is():
 
 def test_a_job_that_another_worker_took_first_stays_with_it(monkeypatch):
     job_id = add_job("dance")
-    rows = table.query(keys.open_jobs.partition(), index=keys.GSI3)
+    (place,) = (one for one in jobs.OPEN if table.query(one, index=keys.GSI3))
+    rows = table.query(place, index=keys.GSI3)
     taken = jobs.take_next(now=NOW)
     monkeypatch.setattr(table, "query", lambda *args, **options: rows)  # read before the other one took it
     assert jobs.take_next(now=NOW, kinds=()) is None
@@ -146,18 +148,14 @@ def test_a_job_that_another_worker_took_first_stays_with_it(monkeypatch):
 
 def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
     stop = threading.Event()
-    answers = iter([errors.Unavailable(), False])
+    answers = iter([errors.Unavailable()])
 
-    def run_next(now):
-        answer = next(answers, None)
-        if answer is None:
-            stop.set()
-            return False
-        if isinstance(answer, Exception):
+    def take(**_):
+        for answer in answers:
             raise answer
-        return answer
+        stop.set()
 
-    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "take", take)
     monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert next(answers, None) is None
@@ -165,7 +163,7 @@ def test_the_worker_outlives_a_table_that_is_away(monkeypatch):
 
 def test_a_job_of_an_earlier_release_is_cancelled():
     job_id = add_job(loop.GONE[0])
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert jobs.get(job_id).state == "cancelled"
 
 
@@ -180,7 +178,7 @@ def stop_at_the_third_wait(monkeypatch) -> threading.Event:
             self.waits += 1
             return self.set() if self.waits == 3 else False
 
-    monkeypatch.setattr(loop, "run_next", None)
+    monkeypatch.setattr(loop, "take", None)
     monkeypatch.setattr(schedule, "EVERY", timedelta(0))
     monkeypatch.setattr(schedule, "check_alarms", None)
     return Stop()
@@ -216,19 +214,18 @@ def test_expired_items_are_deleted_where_it_is_asked_for_once_an_hour_and_hot_de
     expired, ranked = [], []
     monkeypatch.setattr(hot, "rank", lambda now: ranked.append(now))
 
-    def run_next(now):
+    def take(**_):
         try:
             current[0] = next(clock)
         except StopIteration:
             stop.set()
-        return False
 
     def delete_expired(now):
         expired.append(now)
         return 0
 
     clock = now
-    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "take", take)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0)
     monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     monkeypatch.setattr(schema, "delete_expired", delete_expired)
@@ -250,13 +247,12 @@ def test_what_fails_between_jobs_is_tried_again_and_holds_up_nothing_else(monkey
     def rank(*, now):
         tried.append("rank")
 
-    def run_next(now):
+    def take(**_):
         if len(tried) >= 3:
             stop.set()
-        return False
 
     monkeypatch.setattr(loop, "between_jobs", lambda expire: {plan: HOUR, rank: HOUR})
-    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "take", take)
     monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert tried == ["plan", "rank", "plan", "plan"]
@@ -266,12 +262,11 @@ def test_a_worker_looks_less_often_while_no_job_comes_and_at_once_when_one_did(m
     stop, woken, asked = threading.Event(), threading.Event(), threading.Event()
     looks = []
 
-    def run_next(*, now):
-        looks.append(now)
+    def take(*, at, **_):
+        looks.append(at)
         asked.set()
-        return False
 
-    monkeypatch.setattr(loop, "run_next", run_next)
+    monkeypatch.setattr(loop, "take", take)
     monkeypatch.setattr(loop, "between_jobs", lambda expire: {})
     monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     monkeypatch.setattr(loop, "IDLE_SECONDS", 60)
@@ -292,10 +287,19 @@ def test_the_stream_says_that_a_job_came(monkeypatch):
     told = []
     monkeypatch.setattr(loop, "consume", lambda index, stop, *, clock, on_changes: told.append(on_changes))
     stop, woken = threading.Event(), threading.Event()
-    with loop.feeding(stop, woken):
+    with loop.feeding(stop, woken, clock=lambda: NOW):
         pass
-    for kind, is_so in (("Deal", False), ("Job", True)):
-        told[0]([ItemChange(("A", "B"), None, {"type": kind}, "1", NOW)])
+    due, taken = (
+        keys.open_jobs("mail0", NOW, ids.new_ulid(NOW)),
+        {"GSI3SK": keys.open_jobs.position(NOW + DAY, ids.new_ulid(NOW))},
+    )
+    for item, is_so in (
+        (due | {"type": "Deal"}, False),
+        (taken | {"type": "Job"}, False),
+        ({"type": "Job"}, False),
+        (due | {"type": "Job"}, True),
+    ):
+        told[0]([ItemChange(("A", "B"), None, item, "1", NOW)])
         assert woken.is_set() == is_so
 
 
@@ -315,7 +319,7 @@ def test_a_worker_whose_consumer_died_ends_and_says_why(monkeypatch, caplog):
     monkeypatch.setattr(loop, "consume", die)
     monkeypatch.setattr(loop, "SOON_SECONDS", 0.01)
     looks = iter(range(1000))
-    monkeypatch.setattr(loop, "run_next", lambda now: next(looks) < 0)  # ends, too, if nobody notices
+    monkeypatch.setattr(loop, "take", lambda **_: next(looks) and None)  # ends, too, if nobody notices
     with pytest.raises(CommandError, match=r"The consumer of this worker died: MemoryError\('no room'\)"):
         call_command("worker")
     assert "event='part_died' part='consumer'" in caplog.text
@@ -345,10 +349,10 @@ def test_what_an_editor_ordered_rests_without_them_until_another_takes_it_over(k
     job_id = ids.new_ulid(NOW)
     table.transact([jobs.job_write(kind, {"by": "eve"}, job_id=job_id, due=NOW + HOUR)])
     LOSSES[lose]()
-    assert loop.run_next(now=NOW + HOUR)
+    assert run_next(now=NOW + HOUR)
     rests = jobs.get(job_id)
     assert (rests.state, ran) == ("paused", [])
     assert rests.error == "Whoever ordered this is no editor any more. Resume it to take it over."
     queue.resume(job_id, by="root", now=NOW + HOUR)
-    assert loop.run_next(now=NOW + HOUR)
+    assert run_next(now=NOW + HOUR)
     assert (jobs.get(job_id).state, ran) == ("done", ["root"])

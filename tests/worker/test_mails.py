@@ -17,6 +17,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
 from dealsite.worker import loop
 from tests.builders import NOW, make_id
+from tests.jobs import run_next
 from tests.payments import cancel_order, lower, owe, pay
 from tests.people import give_card, make_user
 
@@ -26,7 +27,7 @@ ORDER = make_id(NOW, 1)  # of what owe() makes
 
 def work():
     loop.charge_due(choice.current(), clock=lambda: NOW)
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
 
 
@@ -119,7 +120,7 @@ def test_a_user_who_is_gone_hears_nothing():
 def change_passwords(user: users.User, times: int) -> None:
     for number in range(times):
         sessions.change_password(users.get(user.username), password=f"hash {number}", now=NOW)
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
 
 
@@ -135,7 +136,7 @@ def test_mails_of_another_kind_or_to_others_are_sent_meanwhile():
     change_passwords(make_user("ann"), 6)
     change_passwords(make_user("bob"), 1)
     two_factor.turn_on(users.get("ann"), secret="x", recovery=["y"], step=1, key="", now=NOW)
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert [sent.to[0] for sent in mail.outbox[5:]] == ["bob@example.org", "ann@example.org"]
     assert mail.outbox[-1].subject == "Dealsite: Two-factor sign-in is on"
 
@@ -152,9 +153,9 @@ def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPat
     sessions.change_password(make_user("ann"), password="another", now=NOW)
     with monkeypatch.context() as patch:
         patch.setattr("dealsite.worker.mails.EmailMessage.send", lambda *_: 1 / 0)
-        loop.run_next(now=NOW)
+        run_next(now=NOW)
     for minutes in range(1, 30):
-        loop.run_next(now=NOW + timedelta(minutes=minutes))
+        run_next(now=NOW + timedelta(minutes=minutes))
     assert len(mail.outbox) == 1
 
 
@@ -166,7 +167,7 @@ def test_a_mail_server_that_refuses_an_address_puts_it_into_no_log_and_no_job(
 
     sessions.change_password(make_user("ann"), password="another", now=NOW)
     monkeypatch.setattr("dealsite.worker.mails.EmailMessage.send", refuse)
-    loop.run_next(now=NOW)
+    run_next(now=NOW)
     assert "MailRefused('SMTPRecipientsRefused 550')" in caplog.text
     assert "ann@example.org" not in caplog.text
     (item,) = [item for item in table.scan_all() if item["type"] == "Job"]

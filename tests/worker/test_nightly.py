@@ -22,6 +22,7 @@ from dealsite.data.table.errors import Conflict, Unavailable
 from dealsite.data.table.writes import Put, Update
 from dealsite.worker import loop, schedule
 from tests.builders import DAY, EVER, HOUR, NOW, make_deal
+from tests.jobs import run_next
 from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("fresh_table")
@@ -99,7 +100,7 @@ def test_workers_plan_it_where_the_settings_say_so(settings, monkeypatch):
         settings.DEALSITE_NIGHTLY_CHECK = wanted
         settings.DEALSITE_CLOSE_DAY = False
         stop = threading.Event()
-        monkeypatch.setattr(loop, "run_next", lambda now, stop=stop: stop.set())
+        monkeypatch.setattr(loop, "take", lambda stop=stop, **_: stop.set())
         loop.run(stop, expire=False, clock=lambda: NOW)
         kinds = [item["kind"] for item in table.scan_all(consistent=True) if item["type"] == "Job"]
         assert (CHECK.kind in kinds) is wanted
@@ -296,13 +297,13 @@ def test_other_jobs_do_not_wait_for_a_check(monkeypatch):
     plan(NOW)
     works: list[Callable[[], None]] = []
     monkeypatch.setattr(schedule, "start", works.append)
-    assert loop.run_next(now=NIGHT)
-    assert not loop.run_next(now=NIGHT)
+    assert run_next(now=NIGHT)
+    assert not run_next(now=NIGHT)
     (work,) = works
     monkeypatch.setattr(schedule, "Pace", lambda rate: Pace(0))
     work()
     assert command_runs.newest(CHECK.kind, now=EVER)[0].by == "worker"
-    assert not loop.run_next(now=NIGHT + DAY)
+    assert not run_next(now=NIGHT + DAY)
 
 
 def test_a_check_runs_in_a_thread_of_its_own():
@@ -314,7 +315,7 @@ def test_a_check_runs_in_a_thread_of_its_own():
 def test_a_job_that_was_handed_over_is_left_alone(monkeypatch):
     plan(NOW)
     monkeypatch.setattr(schedule, "start", lambda work: None)
-    loop.run_next(now=NIGHT)
+    run_next(now=NIGHT)
     (item,) = [one for one in table.scan_all(consistent=True) if one["type"] == "Job"]
     assert (item["state"], item["tries"]) == ("open", 1)
     with pytest.raises(Conflict):

@@ -45,6 +45,7 @@ from dealsite.worker.bulk import BulkCheckpoint
 from dealsite.worker.imports import ImportCheckpoint
 from dealsite.worker.links import RoundCheckpoint
 from tests.builders import NOW
+from tests.jobs import run_next
 
 AT = "2026-11-21T12:00:00.000Z"
 ID = "01KAAAAAAAAAAAAAAAAAAAAAAA"
@@ -146,6 +147,6 @@ def test_a_job_of_a_later_build_waits_with_a_reason(settings, subtests):
             job_id = round_id(NOW) if kind == "check_links" else ids.new_ulid(NOW)
             due = datetime(2026, 1, 1, tzinfo=UTC)
             table.transact([jobs.job_write(kind, stored | {"version": 2}, job_id=job_id, due=due)])
-            assert loop.run_next(now=NOW)
+            assert run_next(now=NOW)
             job = jobs.get(job_id)
             assert (job.state, job.error) == ("open", "Another version of the site stored this.")

@@ -31,7 +31,7 @@ from dealsite.data.editing.verbs.chart import VERBS, BulkChange as BulkChange, B
 from dealsite.data.editing.verbs.fields import Edit
 from dealsite.data.editing.verbs.verb import BulkResult as BulkResult, Doing, Prefetched
 from dealsite.data.entities.entity import reader, writer
-from dealsite.data.entities.work import BULK_CHUNK, BULK_ROW, CHANGED, CHUNK, REFUSED
+from dealsite.data.entities.imports import BULK_CHUNK, BULK_ROW, CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs.jobs import (
     BULK_CHANGE,
     BULK_UNDO,

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from dealsite.data import keys, table
 from dealsite.data.editing import audit, bulk
 from dealsite.data.entities.entity import reader, writer
-from dealsite.data.entities.work import (
+from dealsite.data.entities.imports import (
     CHECKED,
     CHECKING,
     IMPORT,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from dealsite.data.entities import commerce, deals, operations, people, taxonomy, work
+from dealsite.data.entities import commerce, deals, imports, operations, people, taxonomy, work
 from dealsite.data.entities.entity import Entity
 
-ROOMS: tuple[ModuleType, ...] = (deals, taxonomy, commerce, work, people, operations)
+ROOMS: tuple[ModuleType, ...] = (deals, taxonomy, commerce, work, imports, people, operations)
 ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
 }

@@ -23,7 +23,8 @@ from dealsite.data.commerce.payment_record import (
 )
 from dealsite.data.commerce.payments import adding_up
 from dealsite.data.entities.commerce import LARGEST_CHUNK, STATES, STATUSES
-from dealsite.data.entities.work import CHANGED, REFUSED, SEND_MESSAGE
+from dealsite.data.entities.imports import CHANGED, REFUSED
+from dealsite.data.entities.work import SEND_MESSAGE
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO
 from dealsite.data.table.convert import Item

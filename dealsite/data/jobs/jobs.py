@@ -1,6 +1,6 @@
 """Work that outlives a request: a job is written in the transaction that causes it, and a worker runs it.
 
-An open job stands in the open-jobs partition under the time at which it may be taken. Taking one
+An open job stands in one of eight partitions under the time at which it may be taken. Taking one
 moves that time to the end of the lease, so nobody else finds it before; finishing removes it.
 
     open -> done | failed | cancelled        open <-> paused -> cancelled        failed -> open
@@ -20,6 +20,7 @@ Times are stored as ISO text, tuples as lists, other dataclasses as maps. Whoeve
 """
 
 import contextlib
+import random
 import types
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
@@ -39,9 +40,15 @@ from dealsite.data.entities.work import (
     BULK_UNDO as BULK_UNDO,
     CHECK_IMPORT as CHECK_IMPORT,
     ERROR_CHARACTERS,
+    FORMER_PLACE,
     JOB,
+    LANES,
     PAUSABLE,
+    PLACES,
     RUN_IMPORT as RUN_IMPORT,
+    Lane,
+    place_of,
+    places,
 )
 from dealsite.data.jobs import site_switch
 from dealsite.data.table.convert import Item
@@ -134,6 +141,10 @@ LEASE = timedelta(seconds=60)
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
 AHEAD = timedelta(hours=1)  # of this clock: no worker's that is right is so far ahead
+LOOKED_AT = 10  # jobs of a partition that others may be taking just now
+OPEN = tuple(
+    keys.open_jobs.partition(place) for lane in LANES for place in places(lane)
+)  # partitions of open jobs
 PAGE_SIZE = 25
 _request: ContextVar[str] = ContextVar("request", default="")  # whose id stands in each job that is added
 
@@ -201,7 +212,7 @@ def job_write(
         raise Invalid(WRONG_YEAR)
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": plain(payload), "state": state, "tries": 0, "card": card}
-    rows = keys.job_rows(job_id, due if state == "open" else None)
+    rows = keys.job_rows(job_id, due if state == "open" else None, place_of(kind, job_id))
     item |= {"request": _request.get() or None, "ttl": JOB.expiry(item)}
     return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
 
@@ -244,22 +255,49 @@ def of_month(month: str, *, after: str | None = None, before: str | None = None)
     return page.showing([found[job_id] for job_id in ids if job_id in found])
 
 
+def everywhere(*lanes: Lane) -> list[str]:
+    """Return all places where jobs of some lanes wait: lane by lane, within each at random."""
+    return [place for lane in lanes for place in random.sample(places(lane), PLACES[lane])]
+
+
 @access_pattern("take the next job", "1 query + 1 update + 1 get")
 def take_next(
     *,
     now: datetime,
+    at: Iterable[str] | None = None,
     kinds: Container[str] | None = None,
     note_unknown: Callable[[str], None] = lambda _: None,
+    note_due: Callable[[str, datetime | None], None] = lambda place, due: None,
 ) -> Job | None:
-    """Take the open job that is due longest, for the time of a lease; None if none is due.
+    """Take an open job that is due, for the time of a lease; None if there is none.
+
+    It is looked for at some places, one after the other, or everywhere: 1 query for each place until one is found, of
+    which it is the one that is due longest. `note_due` hears of each place when the next job there is due.
 
     Of a kind that is not among `kinds` none is taken: it is put off by a few seconds, its tries as they were, so
     that workers of a newer build find it. Each costs 1 update more, and `note_unknown` hears of its kind.
     While the site is not open, those that may rest do.
     """
-    token, due = new_ulid(now), keys.open_jobs.until(now)[1]
-    limit = 10 if site_switch.of_process.current().is_open else 1_000
-    for row in table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=limit):
+    for place in everywhere(*LANES) if at is None else at:
+        if (job := _take_at(place, now, kinds, note_unknown, note_due)) is not None:
+            return job
+    return None
+
+
+def _take_at(
+    place: str,
+    now: datetime,
+    kinds: Container[str] | None,
+    note_unknown: Callable[[str], None],
+    note_due: Callable[[str, datetime | None], None],
+) -> Job | None:
+    token = new_ulid(now)
+    limit = LOOKED_AT if site_switch.of_process.current().is_open else 1_000
+    note_due(place, None)
+    for row in table.query(keys.open_jobs.partition(place), index=keys.GSI3, limit=limit):
+        if (due := from_iso(row["GSI3SK"].partition("#")[0])) > now:
+            note_due(place, due)
+            return None
         job_id = row["SK"].removeprefix("JOB#")
         kind = row["card"]["kind"]
         if rests(kind):
@@ -285,20 +323,37 @@ def take_next(
     return None
 
 
-@access_pattern("free jobs that were taken by a clock that was ahead", "1 query + 1 batch get + 1 update")
+@access_pattern("free jobs that were taken by a clock that was ahead", "8 queries + 1 batch get + 1 update")
 def free_taken_ahead(*, now: datetime) -> None:
     """Let jobs be taken at once whose worker's clock was ahead: what it put off, or its lease, would end years later.
 
-    1 query for each 1,000 jobs that are due in more than an hour, 1 batch get for each 100, 1 update for each freed.
+    8 queries, 1 more for each 1,000 jobs that are due in more than an hour, 1 batch get for each 100, 1 update for
+    each freed.
     """
     low = keys.open_jobs.until(now + AHEAD)[1]
-    rows = table.query_all(keys.open_jobs.partition(), index=keys.GSI3, low=low, limit=1_000)
+    rows = (
+        row for partition in OPEN for row in table.query_all(partition, index=keys.GSI3, low=low, limit=1_000)
+    )
     for item in table.batch_get((row["PK"], row["SK"]) for row in rows).values():
         taken_by = item.get("taken_by")
         if item["state"] == "open" and taken_by and time_of(taken_by) > now + AHEAD:
             freed = {"GSI3SK": _position(item["id"], now), "taken_by": new_ulid(now)}
             with contextlib.suppress(Conflict):  # its worker has gone on with it, or an editor took it away
                 table.write(Update(key=keys.job(item["id"]), set=freed, when=(equals("taken_by", taken_by),)))
+
+
+@access_pattern("find open jobs of earlier builds", "1 query + 1 update")
+def adopt() -> None:
+    """Let jobs be found that builds before the lanes ordered; such a build does not find them any more.
+
+    1 query, and 1 update for each of up to 1,000.
+    """
+    for row in table.query(FORMER_PLACE, index=keys.GSI3, limit=1_000):
+        job_id = row["SK"].removeprefix("JOB#")
+        place = keys.open_jobs.partition(place_of(row["card"]["kind"], job_id))
+        change = Update(key=keys.job(job_id), set={"GSI3PK": place}, when=(equals("GSI3PK", FORMER_PLACE),))
+        with contextlib.suppress(Conflict):  # another worker was faster, or it is over
+            table.write(change)
 
 
 @access_pattern("note how far a job has come", "1 update")
@@ -394,4 +449,4 @@ def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = 
 
 
 def _position(job_id: str, due: datetime) -> str:
-    return keys.job_rows(job_id, due)["GSI3SK"]
+    return keys.open_jobs.position(due, job_id)

@@ -36,6 +36,7 @@ from dealsite.data.people.users import User, as_user
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
 from dealsite.data.table.ids import epoch_seconds, first_ulid_of, hash_of, iso
 from dealsite.data.table.meters import access_pattern
+from dealsite.data.table.paging import merged
 from dealsite.data.table.writes import (
     MAX_ACTIONS,
     Check,
@@ -265,14 +266,14 @@ def _ends(created_at: datetime, seen_at: datetime) -> int:
 MOST_JOBS = 1_000  # that are looked at
 
 
-@access_pattern("what somebody ordered and planned that is not over", "3 queries + 1 batch get")
+@access_pattern("what somebody ordered and planned that is not over", "10 queries + 1 batch get")
 def open_work(username: str, *, now: datetime) -> tuple[list[Job], list[FeaturedPlan]]:
     """Return the jobs of an editor that run or wait, their messages that rest, and their plans of featured lists.
 
     Of jobs those among the first 1,000 that are due, and the last 1,000 messages that are planned.
     """
     _, due = keys.open_jobs.until(now + jobs.LEASE)  # when those that run just now are due again
-    rows = table.query(keys.open_jobs.partition(), index=keys.GSI3, high=due, limit=MOST_JOBS)
+    rows = merged(jobs.OPEN, index=keys.GSI3, high=due, limit=MOST_JOBS)
     low = keys.announcements.position(first_ulid_of(now))
     planned = table.query(
         keys.announcements.partition(), index=keys.GSI2, low=low, newest_first=True, limit=MOST_JOBS

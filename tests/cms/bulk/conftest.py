@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dealsite.data.catalogue import deal_changes, deals
-from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW, make_brand, make_category, make_deal
 from tests.cms.conftest import inputs
+from tests.jobs import run_next
 
 LIST, BULK = "/cms/deals/", "/cms/deals/bulk/"
 TO_TOYS = {"to_category": "toys-hobbies"}
@@ -38,7 +38,7 @@ def ids(things: list[Any]) -> list[str]:
 
 def work() -> None:
     for turn in range(20):
-        if not loop.run_next(now=NOW + timedelta(seconds=turn + 1)):
+        if not run_next(now=NOW + timedelta(seconds=turn + 1)):
             return
 
 

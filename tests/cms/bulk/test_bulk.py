@@ -15,10 +15,9 @@ from django.utils import timezone
 from dealsite.data.catalogue import brands, deal_changes, deals
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
-from dealsite.data.entities.work import REFUSED
+from dealsite.data.entities.imports import REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
-from dealsite.worker import loop
 from tests.builders import (
     DAY,
     EDITOR,
@@ -46,6 +45,7 @@ from tests.cms.bulk.conftest import (
     work,
 )
 from tests.cms.conftest import HTMX, do
+from tests.jobs import run_next
 
 JOB = make_id(NOW, 5)
 
@@ -325,7 +325,7 @@ def test_what_was_edited_between_looking_and_confirming_is_left_alone(editor, ma
     monkeypatch.setattr(timezone, "now", lambda: NOW + 2 * MINUTE)
     confirm(editor, looked_at)
     for turn in range(5):
-        loop.run_next(now=NOW + 2 * MINUTE + timedelta(seconds=turn))
+        run_next(now=NOW + 2 * MINUTE + timedelta(seconds=turn))
     assert categories(made) == ["audio-tv-photo", "toys-hobbies", "toys-hobbies"]
 
 

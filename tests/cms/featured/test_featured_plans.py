@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.catalogue.deal_changes import delete
-from dealsite.worker import loop
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX, inputs, said, way_back
+from tests.jobs import run_next
 
 FRONT, INDEX = reverse("cms_featured_page", args=["front"]), reverse("cms_featured_plans")
 SOON = "2026-11-21T18:00"
@@ -32,7 +32,7 @@ def arrange(browser, *deals, do="save", address=FRONT, **more) -> Any:
 
 
 def work(now) -> None:
-    while loop.run_next(now=now):
+    while run_next(now=now):
         pass
 
 

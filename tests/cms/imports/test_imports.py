@@ -20,9 +20,10 @@ from dealsite.data.people import profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
-from dealsite.worker import exports, imports as running, loop
+from dealsite.worker import exports, imports as running
 from tests.builders import CONDITION, NOW, all_brands, make_brand, make_deal, make_draft
 from tests.cms.conftest import HTMX
+from tests.jobs import run_next
 
 EARLIER = NOW - timedelta(hours=1)
 LIST = "/cms/imports/"
@@ -47,7 +48,7 @@ def text(response):
 
 
 def work():
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
 
 

@@ -21,7 +21,7 @@ from dealsite.data.editing import audit, trash
 from dealsite.data.jobs import jobs
 from dealsite.data.people import users
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import exports, exports as files, loop
+from dealsite.worker import exports, exports as files
 from tests import import_files
 from tests.builders import (
     DAY,
@@ -39,6 +39,7 @@ from tests.builders import (
 from tests.cms.conftest import HTMX
 from tests.cms.deals.test_buyers import put_in_cart
 from tests.cms.home.test_home import break_link, damage_alt
+from tests.jobs import run_next
 from tests.measuring import measured
 from tests.orders import ADDRESS, make_order
 from tests.people import make_user
@@ -107,7 +108,7 @@ def status(answer):
 
 
 def work(now=NOW):
-    while loop.run_next(now=now):
+    while run_next(now=now):
         pass
 
 
@@ -702,8 +703,8 @@ def test_a_file_is_gone_after_a_week(editor, private, long, monkeypatch):
     job_id = by_job(editor, "deals/")
     path = private / "exports" / f"{job_id}.csv"
     assert path.exists()
-    assert not loop.run_next(now=NOW + 7 * DAY - HOUR)
-    assert loop.run_next(now=NOW + 7 * DAY)
+    assert not run_next(now=NOW + 7 * DAY - HOUR)
+    assert run_next(now=NOW + 7 * DAY)
     assert not path.exists()
 
 

@@ -11,9 +11,9 @@ from dealsite.data.jobs.jobs import job_write
 from dealsite.data.people import announcements, mails
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
-from dealsite.worker import loop
 from tests.builders import EDITOR, HOUR, NOW, WORKER, make_announcement, make_brand, make_deal, make_id
 from tests.cms.conftest import HTMX
+from tests.jobs import run_next
 from tests.people import make_user
 
 ADDRESS = "/cms/jobs/"
@@ -80,7 +80,7 @@ def test_a_job_is_paused_resumed_and_cancelled(editor, deal):
     send(deal)
     assert act(editor, "pause").status_code == 302
     assert jobs.get(JOB).state == "paused"
-    assert not loop.run_next(now=NOW)
+    assert not run_next(now=NOW)
     text = page(editor.get(ADDRESS))
     assert "Resume" in text
     assert f'id="pause-{JOB}"' not in text
@@ -97,18 +97,18 @@ def test_a_failed_job_is_tried_again(editor, deal, monkeypatch):
         patch.setattr(announcements, "_claim", lambda job: 1 / 0)
         now = NOW
         while jobs.get(JOB).state == "open":
-            loop.run_next(now=now)
+            run_next(now=now)
             now += timedelta(minutes=5)
     assert "Try again" in page(editor.get(ADDRESS))
     act(editor, "retry")
     make_user("ann")
-    assert loop.run_next(now=NOW)
+    assert run_next(now=NOW)
     assert jobs.get(JOB).state == "done"
 
 
 def test_what_went_on_meanwhile_is_said_and_is_no_error(editor, deal):
     send(deal)
-    loop.run_next(now=NOW)
+    run_next(now=NOW)
     response = editor.post(reverse("cms_pause_job", args=[JOB]), follow=True)
     assert response.status_code == 200
     assert "This job is done already." in page(response)

@@ -289,4 +289,4 @@ def test_the_page_is_for_admins(sign_in, roles):
 def test_what_the_page_costs(admin):
     with table.metered() as meter:
         page(admin)
-    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 4 + len(SCHEDULE), "GetItem": 1}
+    assert Counter(operation for operation, _ in meter.log[1:]) == {"Query": 11 + len(SCHEDULE), "GetItem": 1}

@@ -18,9 +18,9 @@ from dealsite.data.entities.deals import SHOP
 from dealsite.data.people import messages, sessions, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways.testing import TestGateway
-from dealsite.worker import loop
 from tests.builders import DAY, HOUR, LINK, NOW, make_deal
 from tests.cms.conftest import HTMX
+from tests.jobs import run_next
 from tests.people import calls, make_user, signed_in
 from tests.shop import add, edit, held
 from tests.shopping.shoppers import ADDRESS
@@ -91,7 +91,7 @@ def test_an_order_is_placed_and_waits_for_the_customer_to_pay(office, lamp, wait
     shown = words(office.get(answer["Location"]))
     for text in ("The order for Ada Ash is placed.", "by olga for ada", "Payment failed"):
         assert text in shown
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
     told = messages.inbox("ada").rows
     assert {one.headline for one in told} >= {"Thank you: your order is placed"}

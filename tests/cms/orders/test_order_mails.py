@@ -17,6 +17,7 @@ from dealsite.data.table.ids import from_iso, iso
 from dealsite.gateways import choice
 from dealsite.worker import loop
 from tests.builders import HOUR, NOW
+from tests.jobs import run_next
 from tests.measuring import measured
 from tests.orders import make_order
 from tests.people import make_user
@@ -27,7 +28,7 @@ def work(now=NOW):
     """Run what is due; return the mails that it sent."""
     before = len(mail.outbox)
     loop.charge_due(choice.current(), clock=lambda: now)
-    while loop.run_next(now=now):
+    while run_next(now=now):
         pass
     return mail.outbox[before:]
 

@@ -15,8 +15,8 @@ from dealsite.data import table
 from dealsite.data.commerce import charging, payment_lists, payment_record, payments
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways.testing import TestGateway
-from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW
+from tests.jobs import run_next
 from tests.payments import close_day, lower, owe, read, run
 from tests.people import calls as of_page
 from tests.slow_table import SlowTable
@@ -309,7 +309,7 @@ def test_a_payment_is_refunded_with_a_reason(office, paid):
     change(office, "refund", paid, reason="Broken")
     assert read(paid).refunds[0].reason == "Broken"
     assert "Refund payment" not in text(office.get(address_of(paid)))
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
     assert read(paid).status == "REFUNDED"
     assert "Refunded" in text(office.get(address_of(paid)))
@@ -386,10 +386,10 @@ def test_what_was_lowered_or_refunded_stands_beside_what_is_charged(office, wait
     assert "€1.50 is on its way back" in page
     assert "€1.50, asked for by kim" in page
     assert "Refund €28.50" in text(office.get(reverse("cms_refund_payment", args=[first.id]), where(first)))
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
     lower(first, "2.50", NOW)
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
     assert "€4.00 refunded" in text(office.get(address_of(first)))
     wait_for_indexes()

@@ -9,8 +9,8 @@ from django.utils import timezone
 from dealsite.accounts import passwords
 from dealsite.data.people import messages, sessions, users
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import loop
 from tests.builders import DAY, HOUR, make_announcement, make_deal
+from tests.jobs import run_next
 from tests.people import make_user, signed_in
 
 PASSWORD = "correct horse battery"
@@ -111,9 +111,9 @@ def test_suspending_shows_what_is_open_and_a_planned_message_waits_for_another_e
     assert "Look" in admin.get("/cms/users/ada/").content.decode()
     assert "Look" in admin.post(SUSPEND, {"reason": "Spam"}, follow=True).content.decode()
     assert "Look" not in admin.get("/cms/users/olga/").content.decode()
-    loop.run_next(now=due)
+    run_next(now=due)
     assert messages.inbox("olga").rows == []
     assert "Whoever ordered this is no editor any more." in olga.get("/cms/messages/").content.decode()
     olga.post(f"/cms/jobs/{message_id}/resume/")
-    loop.run_next(now=due)
+    run_next(now=due)
     assert [message.headline for message in messages.inbox("olga").rows] == ["Look"]

@@ -15,9 +15,9 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.table import errors
 from dealsite.middleware import IS_TOO_LARGE
 from dealsite.pictures import renditions, uploads
-from dealsite.worker.loop import run_next
 from tests.builders import HOUR, NOW, PICTURE, make_deal, make_draft, make_id
 from tests.cms.conftest import HTMX, inputs, picture_file
+from tests.jobs import run_next
 
 UPLOAD = "/cms/pictures/"
 FOCUSED = Picture(PICTURE.name, PICTURE.width, PICTURE.height, PICTURE.alt, focal_x=20, focal_y=80)

@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 
 from dealsite.data.catalogue import brands, deals
-from dealsite.worker import loop
 from tests.builders import NOW, make_brand, make_deal
 from tests.cms.conftest import HTMX
+from tests.jobs import run_next
 
 MERGE = reverse("cms_merge_brand", args=["vela"])
 START, UNDO = reverse("cms_start_merge", args=["vela"]), reverse("cms_undo_merge", args=["vela"])
@@ -33,14 +33,14 @@ def test_a_brand_is_merged_after_a_preview_and_back_for_a_day(editor, client):
     assert 'id="reload-moves"' in part.text
     assert UNDO not in part.text
     for seconds in range(11, 20):
-        loop.run_next(now=NOW + timedelta(seconds=seconds))
+        run_next(now=NOW + timedelta(seconds=seconds))
     assert deals.get(deal.id).card.brand_name == "Nordlicht"
     job = editor.get(reverse("cms_bulk_job", args=[brands.get_with_counts("vela").merge_jobs[0]]))
     assert MERGE in job.text
     assert "undo-bulk" not in job.text
     assert UNDO in editor.get(MERGE, headers=HTMX).text
     assert "The merge is undone." in editor.post(UNDO, follow=True).text
-    while loop.run_next(now=NOW + timedelta(minutes=1)):
+    while run_next(now=NOW + timedelta(minutes=1)):
         pass
     assert deals.get(deal.id).card.brand_name == "Vela"
 

@@ -19,7 +19,6 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import queue
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Update
-from dealsite.worker import loop
 from dealsite.worker.bulk import change_at_once
 from tests import races
 from tests.builders import (
@@ -35,6 +34,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.jobs import run_next
 from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table", "all_are_editors")
@@ -53,7 +53,7 @@ def work(wait_for_indexes: Callable[[], None]) -> Callable[..., None]:
     def run(now: datetime = NOW + HOUR / 2) -> None:
         wait_for_indexes()
         for turn in range(50):
-            if not loop.run_next(now=now + timedelta(seconds=turn)):
+            if not run_next(now=now + timedelta(seconds=turn)):
                 return
             wait_for_indexes()
 

@@ -21,10 +21,10 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import epoch_seconds
-from dealsite.worker import loop
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal, make_id
 from tests.crashes import Crash, Crasher
+from tests.jobs import run_next
 from tests.measuring import measured
 from tests.people import make_user
 
@@ -58,7 +58,7 @@ def work(wait_for_indexes: Callable[[], None]) -> Callable[[Any], None]:
 
     def until_done(now: Any) -> None:
         wait_for_indexes()
-        while loop.run_next(now=now):
+        while run_next(now=now):
             wait_for_indexes()
 
     return until_done

@@ -14,13 +14,14 @@ from dealsite.data import table
 from dealsite.data.catalogue import deal_changes, deals, featured
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.entities.work import CHANGED, REFUSED
+from dealsite.data.entities.imports import CHANGED, REFUSED
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.table.errors import Conflict, NotFound
-from dealsite.worker import bulk as running, loop
+from dealsite.worker import bulk as running
 from dealsite.worker.bulk import Outcome, change_at_once, undo_at_once
 from tests.builders import DAY, EDITOR, HOUR, NOW, Clock, make_category, make_deal, make_id
 from tests.data.editing.verb_cases import KEYBOARDS, MINUTE, edit
+from tests.jobs import run_next
 
 pytestmark = pytest.mark.usefixtures("whole_table", "all_are_editors")
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
@@ -44,7 +45,7 @@ def work(wait_for_indexes: Callable[[], None]) -> Callable[..., int]:
     def run(now: Any = NOW + MINUTE) -> int:
         for turn in range(100):
             wait_for_indexes()
-            if not loop.run_next(now=now + turn * MINUTE):
+            if not run_next(now=now + turn * MINUTE):
                 return turn
         raise AssertionError("It never ends.")
 

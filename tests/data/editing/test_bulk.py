@@ -17,11 +17,11 @@ from dealsite.data.editing import bulk, trash, trash_record
 from dealsite.data.editing.bulk import BulkChange, BulkResult, BulkTarget
 from dealsite.data.editing.verbs.chart import VERBS
 from dealsite.data.editing.verbs.verb import Prefetched, Verb
-from dealsite.data.entities.work import CHANGED, CHUNK, REFUSED
+from dealsite.data.entities.imports import CHANGED, CHUNK, REFUSED
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors
 from dealsite.data.table.ids import iso
-from dealsite.worker import bulk as running, loop
+from dealsite.worker import bulk as running
 from tests.builders import (
     DAY,
     EDITOR,
@@ -34,6 +34,7 @@ from tests.builders import (
     make_draft,
     make_id,
 )
+from tests.jobs import run_next
 from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table", "all_are_editors")
@@ -73,7 +74,7 @@ def order(change: BulkChange = TO_TOYS, targets: Any = (), **more: Any) -> None:
 
 def work(now: datetime = NOW + SOON) -> None:
     for turn in range(500):
-        if not loop.run_next(now=now + turn * MINUTE):
+        if not run_next(now=now + turn * MINUTE):
             return
     raise AssertionError("It never ends.")
 
@@ -471,7 +472,7 @@ def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypat
     monkeypatch.setattr("dealsite.data.editing.bulk.CHUNK", 2)
     made = make_deals(5)
     order(targets=chosen(*made))
-    loop.run_next(now=NOW + SOON)
+    run_next(now=NOW + SOON)
     queue.cancel(JOB, by=EDITOR, now=NOW + SOON)
     work(NOW + HOUR)
     assert counts() == ("cancelled", 2, 0)
@@ -494,7 +495,7 @@ def test_a_failed_job_that_is_undone_is_not_tried_again(monkeypatch):
 
     monkeypatch.setattr(deal_changes, "edit", edit_one)
     for turn in range(jobs.MAX_TRIES):
-        loop.run_next(now=NOW + SOON + turn * HOUR)
+        run_next(now=NOW + SOON + turn * HOUR)
     assert counts() == ("failed", 1, 0)
     monkeypatch.setattr(deal_changes, "edit", save)
     undo(NOW + DAY)

@@ -16,11 +16,11 @@ from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.chart import VERBS
-from dealsite.data.entities.work import CHANGED
+from dealsite.data.entities.imports import CHANGED
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
-from dealsite.worker import bulk as running, loop
+from dealsite.worker import bulk as running
 from dealsite.worker.bulk import change_at_once, undo_at_once
 from tests.builders import (
     DAY,
@@ -36,6 +36,7 @@ from tests.builders import (
 )
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.data.editing.verb_cases import CASES, EACH, held, made_for
+from tests.jobs import run_next
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("all_are_editors")]
 JOB, UNDO = make_id(NOW, 1), make_id(NOW + HOUR, 2)
@@ -72,7 +73,7 @@ def seed() -> None:
 
 def work(now: Any) -> None:
     turn = 0
-    while loop.run_next(now=now + turn * SECOND):
+    while run_next(now=now + turn * SECOND):
         turn += 1
 
 

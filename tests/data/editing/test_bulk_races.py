@@ -15,13 +15,14 @@ from dealsite.data.catalogue import brands, deal_changes, deals
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
-from dealsite.data.entities.work import CHANGED, REFUSED
+from dealsite.data.entities.imports import CHANGED, REFUSED
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors
-from dealsite.worker import bulk as running, loop
+from dealsite.worker import bulk as running
 from dealsite.worker.bulk import Outcome, change_at_once, undo_at_once
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_category, make_deal, make_id
+from tests.jobs import run_next
 
 pytestmark = [
     pytest.mark.engines("native", "local"),
@@ -68,8 +69,8 @@ def test_an_order_that_is_sent_many_times_is_one():
     made = make_deals(2)
     outcomes = races.at_once(*[partial(order, made)] * 6)
     assert sorted(type(outcome).__name__ for outcome in outcomes) == [*["DoneBefore"] * 5, "NoneType"]
-    assert loop.run_next(now=NOW + SECOND)
-    assert not loop.run_next(now=NOW + 2 * SECOND)
+    assert run_next(now=NOW + SECOND)
+    assert not run_next(now=NOW + 2 * SECOND)
     assert [deals.get(deal.id).version for deal in made] == [2, 2]
 
 
@@ -107,7 +108,7 @@ def test_an_editor_at_the_same_deals_keeps_what_he_wrote():
     made = make_deals(8)
     order(made)
     races.at_once(
-        lambda: loop.run_next(now=NOW + SECOND),
+        lambda: run_next(now=NOW + SECOND),
         lambda: [edit(deal, title="Mine") for deal in made],
         lambda: [edit(deal, category="audio-tv-photo") for deal in made[::2]],
     )
@@ -127,9 +128,7 @@ def test_an_editor_at_the_same_deals_keeps_what_he_wrote():
 def test_cancelling_at_any_moment_leaves_the_count_right():
     made = make_deals(10)
     order(made)
-    races.at_once(
-        lambda: loop.run_next(now=NOW + SECOND), lambda: queue.cancel(JOB, by=EDITOR, now=NOW + SECOND)
-    )
+    races.at_once(lambda: run_next(now=NOW + SECOND), lambda: queue.cancel(JOB, by=EDITOR, now=NOW + SECOND))
     job = jobs.get(JOB)
     changed = [deal for deal in made if deals.get(deal.id).content.category == "toys-hobbies"]
     assert job.progress["changed"] == len(changed) == len(bulk.rows(JOB, CHANGED))
@@ -139,13 +138,13 @@ def test_cancelling_at_any_moment_leaves_the_count_right():
 def test_of_two_who_undo_one_does():
     made = make_deals(2)
     order(made)
-    loop.run_next(now=NOW + SECOND)
+    run_next(now=NOW + SECOND)
     ids = [make_id(NOW + HOUR, number) for number in (5, 6, 7)]
     outcomes = races.at_once(
         *(partial(bulk.undo, bulk.get(JOB), undo_id=one, by=EDITOR, now=NOW + HOUR) for one in ids)
     )
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Conflict", "Conflict", "Job"]
-    while loop.run_next(now=NOW + HOUR + SECOND):
+    while run_next(now=NOW + HOUR + SECOND):
         pass
     assert [deals.get(deal.id).version for deal in made] == [3, 3]
 
@@ -213,9 +212,9 @@ def test_a_worker_that_takes_over_from_a_request_that_goes_on_changes_nothing_tw
     made = make_deals(6)
     outcomes = races.at_once(
         partial(do, CHEAPER, made),
-        lambda: [loop.run_next(now=NOW + 2 * jobs.LEASE + n * jobs.LEASE) for n in range(20)],
+        lambda: [run_next(now=NOW + 2 * jobs.LEASE + n * jobs.LEASE) for n in range(20)],
     )
-    while loop.run_next(now=NOW + DAY):
+    while run_next(now=NOW + DAY):
         pass
     assert isinstance(outcomes[0], Outcome)
     assert [deals.get(deal.id).version for deal in made] == [2] * 6

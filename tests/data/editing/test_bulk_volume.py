@@ -13,10 +13,11 @@ from dealsite.data.catalogue import deals, drafts, publishing
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
-from dealsite.data.entities.work import CHUNK
+from dealsite.data.entities.imports import CHUNK
 from dealsite.data.jobs import jobs
-from dealsite.worker import bulk as running, loop
+from dealsite.worker import bulk as running
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
+from tests.jobs import run_next
 from tests.table_requests import Request, handled
 
 pytestmark = [
@@ -52,7 +53,7 @@ def work(now: Any) -> Counter[str]:
 
     with handled(note):
         turn = 0
-        while loop.run_next(now=now + turn * MINUTE):
+        while run_next(now=now + turn * MINUTE):
             turn += 1
     return sent
 

@@ -11,7 +11,7 @@ import pytest
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.editing.imports import SourceFile
-from dealsite.data.entities.work import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
+from dealsite.data.entities.imports import CHECKED, CHECKING, IMPORTED, IMPORTING, UPLOADED
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors, schema
 from dealsite.data.table.ids import new_ulid

@@ -19,9 +19,9 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from dealsite.data.table.writes import Delete, Put, Update
-from dealsite.worker.loop import run_next
 from tests import races
 from tests.builders import DAY, EDITOR, HOUR, NOW, PICTURE, make_deal, make_draft, make_id
+from tests.jobs import run_next
 from tests.measuring import measured
 
 pytestmark = pytest.mark.usefixtures("whole_table")

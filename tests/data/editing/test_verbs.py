@@ -14,7 +14,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.editing.verbs.chart import ALL, VERBS
 from dealsite.data.entities.deals import CODE, SHOP
-from dealsite.data.entities.work import CHANGED
+from dealsite.data.entities.imports import CHANGED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import iso

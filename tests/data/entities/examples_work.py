@@ -36,7 +36,7 @@ EXAMPLES: dict[str, Item] = {
                 "request": ID,
                 "traceparent": f"00-{'4b' * 16}-{'5c' * 8}-01",
                 "ttl": TTL,
-                **keys.job_rows(ID, from_iso(LATER)),
+                **keys.job_rows(ID, from_iso(LATER), work.place_of(work.SEND_MESSAGE, ID)),
             }
         ),
     ),

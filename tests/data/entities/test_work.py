@@ -16,6 +16,8 @@ from dealsite.data.entities.work import (
     JOB_STATES,
     SAVED_QUESTION,
     SECURITY_EVENT,
+    SEND_MESSAGE,
+    place_of,
 )
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.people import security_events
@@ -23,14 +25,16 @@ from dealsite.data.table.ids import from_iso, time_of
 from tests.data.entities.examples_people import AT, ID, LATER, OTHER_ID
 from tests.data.entities.examples_work import EXAMPLES
 
+PLACE = place_of(SEND_MESSAGE, ID)
+
 
 def test_every_state_of_a_job_has_its_word():
     assert tuple(queue.ALREADY) == JOB_STATES
 
 
 def test_an_open_job_is_due_when_its_row_says_and_else_when_it_was_made():
-    job, made = EXAMPLES["Job"], keys.job_rows(ID, time_of(ID))
-    assert JOB.rows_of(job)["GSI3SK"] == job["GSI3SK"] == keys.job_rows(ID, from_iso(LATER))["GSI3SK"]
+    job, made = EXAMPLES["Job"], keys.job_rows(ID, time_of(ID), PLACE)
+    assert JOB.rows_of(job)["GSI3SK"] == job["GSI3SK"] == keys.job_rows(ID, from_iso(LATER), PLACE)["GSI3SK"]
     for wrong in (f"9999-01-01T00:00:00.000Z#{ID}", f"{LATER}#{OTHER_ID}", f"soon#{ID}", ""):
         assert JOB.rows_of(job | {"GSI3SK": wrong})["GSI3SK"] == made["GSI3SK"]
 
@@ -82,5 +86,5 @@ def test_jobs_logs_and_questions_are_read_as_they_are_stored():
 
 def test_a_job_is_written_with_its_rows_and_due_when_it_was_asked_for():
     put = jobs.job_write("send_message", {}, job_id=ID, due=from_iso(LATER), card={"headline": "Look"})
-    assert JOB.rows_of(put.item) == keys.job_rows(ID, from_iso(LATER)) | keys.announcements(ID)
+    assert JOB.rows_of(put.item) == keys.job_rows(ID, from_iso(LATER), PLACE) | keys.announcements(ID)
     assert put.item.items() >= JOB.rows_of(put.item).items()

@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deal_changes, deals, featured_plans
 from dealsite.data.entities.chart import ENTITIES
+from dealsite.data.entities.work import SEND_MESSAGE, place_of
 from dealsite.data.integrity import checks
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.jobs import jobs
@@ -475,7 +476,11 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         "GSI2PK",
     ),
     "an announcement that is done and still open": (
-        change(keys.job(SENT), GSI3PK="JOBS#OPEN", GSI3SK=f"{ids.iso(NOW)}#{SENT}"),
+        change(
+            keys.job(SENT),
+            GSI3PK=keys.open_jobs.partition(place_of(SEND_MESSAGE, SENT)),
+            GSI3SK=f"{ids.iso(NOW)}#{SENT}",
+        ),
         keys.job(SENT),
         "GSI3PK",
     ),

@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.entities.work import SEND_MESSAGE
+from dealsite.data.entities.work import SEND_MESSAGE, place_of
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Delete
@@ -172,7 +172,7 @@ def test_pausing_and_cancelling_take_the_job_from_its_worker(wait_for_indexes):
 def test_what_is_over_stays_over(wait_for_indexes):
     job_id = add_message()
     wait_for_indexes()
-    measured(jobs.finish)(measured(jobs.take_next)(now=NOW))
+    measured(jobs.finish)(measured(jobs.take_next)(now=NOW, at=[place_of(SEND_MESSAGE, job_id)]))
     for steer in (
         lambda: queue.pause(job_id, by=EDITOR, now=NOW),
         lambda: queue.cancel(job_id, by=EDITOR, now=NOW),
@@ -251,13 +251,13 @@ def test_of_many_workers_one_takes_the_job():
 
 @pytest.mark.budget
 @pytest.mark.moto
-def test_looking_for_work_is_one_query_and_taking_it_an_update_and_a_get():
+def test_looking_for_work_is_a_query_for_each_place_and_taking_it_an_update_and_a_get():
     with table.metered() as meter:
         assert jobs.take_next(now=NOW) is None
-    assert meter.log == [("Query", "GSI3")]
-    add_job()
+    assert meter.log == [("Query", "GSI3")] * 8
+    job_id = add_job()
     with table.metered() as meter:
-        jobs.take_next(now=NOW)
+        jobs.take_next(now=NOW, at=[place_of("sing", job_id)])
     assert meter.log == [("Query", "GSI3"), ("UpdateItem", None), ("GetItem", None)]
 
 

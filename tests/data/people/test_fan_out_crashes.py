@@ -15,9 +15,9 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import announcements, messages
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import loop
 from tests.builders import HOUR, NOW, make_announcement, make_deal, make_id
 from tests.crashes import Crash, Crasher, at_any_request
+from tests.jobs import run_next
 from tests.people import make_user
 
 pytestmark = [pytest.mark.engines("native"), pytest.mark.usefixtures("all_are_editors")]
@@ -38,7 +38,7 @@ def seed(audience: Audience) -> None:
 
 
 def work(now=NOW) -> None:
-    while loop.run_next(now=now):
+    while run_next(now=now):
         pass
 
 

@@ -20,10 +20,10 @@ from dealsite.data.people import mails, messages, my_data, users
 from dealsite.data.people.messages import message_item
 from dealsite.data.table.writes import Update
 from dealsite.gateways.testing import TestGateway
-from dealsite.worker import loop
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.data.entities.examples import EXAMPLES
 from tests.every_type import ORDER, copy_every_type, everything, look_in
+from tests.jobs import run_next
 from tests.measuring import measured
 from tests.payments import owe
 from tests.people import give_card, make_user
@@ -76,7 +76,7 @@ def test_what_is_left_of_a_deleted_person_is_what_the_chart_says_stays(monkeypat
     there = naming("ann").keys()
     users.delete(users.get("ann"), job_id=make_id(NOW, 98), now=NOW)
     for moment in (NOW + HOUR, LATER):
-        while loop.run_next(now=moment):
+        while run_next(now=moment):
             pass
     left = naming("ann").keys()
     stays = {name for name in there if ENTITIES[name].stays_for}

@@ -27,10 +27,10 @@ from dealsite.data.people import messages, profiles, sessions, users
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import testing
-from dealsite.worker import loop
 from shopping.checkout import SALT
 from tests.accounts.conftest import PASSWORD
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_content, make_deal
+from tests.jobs import run_next
 from tests.people import calls, make_user, signed_in
 from tests.shop import delete, edit
 from tests.shopping.shoppers import ADDRESS, CARD, checkout_form, fill_cart, make_shopper, place
@@ -101,7 +101,7 @@ def refund() -> None:
     """Give back what was charged."""
     (payment,) = payments.of_order("ada", orders.get("ada", placed()[0].id).payments)
     payments.refund("ada", payment.due_at, payment.id, reason="x", by="kim", now=NOW)
-    while loop.run_next(now=NOW):
+    while run_next(now=NOW):
         pass
 
 
@@ -223,7 +223,7 @@ def test_an_order_of_a_user_whose_address_is_not_confirmed_goes_to_their_message
     page = zoe.get(f"/checkout/{order_id}/done/").content.decode()
     assert "zoe@example.org" not in page
     assert "confirm your e-mail address" in page
-    while loop.run_next(now=timezone.now()):
+    while run_next(now=timezone.now()):
         pass
     assert [sent.subject for sent in mail.outbox] == ["Dealsite: Confirm your e-mail address"]
     assert len(messages.inbox("zoe").rows) == 2  # the order, and its payment

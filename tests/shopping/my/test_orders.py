@@ -18,10 +18,10 @@ from dealsite.data.commerce import carts, order_changes, orders
 from dealsite.data.commerce.payment_record import Payment, Refund
 from dealsite.data.people import email_addresses, messages, profiles, users
 from dealsite.data.table.ids import new_ulid
-from dealsite.worker import loop
 from shopping.my.payments import state_of
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_deal
 from tests.gateways.ledger import Ledger
+from tests.jobs import run_next
 from tests.orders import a_line_lost, make_order
 from tests.payments import owe, run
 from tests.people import calls, give_card, make_user, signed_in
@@ -42,7 +42,7 @@ def now(whole_table: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def work() -> None:
     """Run all jobs that are due."""
-    while loop.run_next(now=NOW + HOUR):
+    while run_next(now=NOW + HOUR):
         pass
 
 
@@ -367,6 +367,6 @@ def test_an_order_that_lost_a_line_says_so_and_nothing_is_done_by_what_is_left(a
     assert orders.get("ada", order.id).status == "PLACED"
     assert [sent.subject for sent in mail.outbox if "order" in sent.subject] == []
     assert "Not all that you ordered" not in ada.get(place).content.decode()
-    while loop.run_next(now=NOW + DAY):
+    while run_next(now=NOW + DAY):
         pass
     assert f"Dealsite: Your order ({order.id[-6:]})" in [sent.subject for sent in mail.outbox]

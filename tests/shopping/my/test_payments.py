@@ -17,10 +17,10 @@ from dealsite.data.people import messages, users
 from dealsite.data.table.ids import iso, new_ulid
 from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable, SavedCard
-from dealsite.worker import loop
 from shopping.my import payments as my_payments
 from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
+from tests.jobs import run_next
 from tests.payments import lower, owe, run
 from tests.people import calls, make_user, signed_in
 
@@ -38,7 +38,7 @@ def ada(whole_table: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 
 
 def work() -> None:
-    while loop.run_next(now=NOW + HOUR):
+    while run_next(now=NOW + HOUR):
         pass
 
 
