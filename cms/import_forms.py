@@ -22,7 +22,7 @@ from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.entities.deals import NAME_CHARACTERS
 from dealsite.data.entities.imports import ALL, NAME_OF_FILE_CHARACTERS, PRICES, UPLOADED
-from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.names import as_typed, is_web_link
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_id, new_ulid

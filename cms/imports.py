@@ -48,7 +48,8 @@ from dealsite.data.entities.imports import (
     UPLOADED,
 )
 from dealsite.data.jobs import jobs, queue
-from dealsite.data.jobs.jobs import Job, payload_from_item
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.names import DAMAGED_FORM, slugify
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import from_iso, new_ulid
@@ -320,6 +321,7 @@ def _context(request: EditorRequest, one: Import, job: Job | None) -> dict[str, 
         "is_over": one.stage in (CHECKED, IMPORTED),
         "step": 3 if one.stage in (CHECKING, CHECKED) else 4,
         "percent": percent_of(job),
+        "silent": jobs.SILENT if job and job.is_silent(now) else "",
         "drafts": one.layout.get("drafts", True),
         "tabs": tabs,
         "listed": tab if (tab := request.GET.get("tab", "")) in counts else first,

@@ -36,7 +36,7 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.imports import DELETE_IMPORT
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS
 from dealsite.data.editing.trash_record import EMPTY_TRASH
-from dealsite.data.entities.work import FORMER_EXPORTS, SEND_MESSAGE
+from dealsite.data.entities.work import FORMER_EXPORTS, PART, SEND_MESSAGE
 from dealsite.data.jobs import exports, jobs, processes, queue
 from dealsite.data.jobs.command_runs import BACKUP, CHECK_TABLE, CLOSE_DAY, RETENTION, SNAPSHOT
 from dealsite.data.jobs.exports import DELETE_EXPORT, EXPORT_LIST, ExportPayload, kept_until
@@ -72,6 +72,7 @@ KINDS = {
     EMPTY_TRASH: gettext_lazy("Emptying of the trash"),
     CHECK_LINKS: gettext_lazy("Check of links to shops"),
     CHECK_LINK: gettext_lazy("Check of a link"),
+    PART: gettext_lazy("Part of a large job"),
     CHECK_TABLE: gettext_lazy("Check of the table"),
     CLOSE_DAY: gettext_lazy("Closing of the day"),
     BACKUP: gettext_lazy("Backup"),
@@ -105,6 +106,7 @@ class JobRow:
     percent: int | None
     rate: int | None
     may: tuple[str, ...]
+    is_silent: bool = False
     file_until: datetime | None = None
 
     @property
@@ -114,6 +116,8 @@ class JobRow:
     @property
     def error(self) -> str:
         """What went wrong; of a mail only that it did, since mail servers name the address."""
+        if self.is_silent:
+            return _(jobs.SILENT)
         if self.job.error and self.job.kind not in KINDS:
             return _("The mail could not be sent.")
         return stored_words.shown(self.job.error)
@@ -146,7 +150,7 @@ def row(job: Job, now: datetime) -> JobRow:
     done = sum(progress.get(name, 0) for name in ("sent", "skipped", "changed", "refused"))
     total = max(progress.get("total", 0), done)
     state: Text
-    state, look = STATES["running" if job.state == "open" and job.taken_by else job.state]
+    state, look = STATES["running" if job.state == "open" and (job.taken_by or job.parts) else job.state]
     if job.state == "open" and job.kind == SEND_MESSAGE and job.created_at > now:
         state = _("Planned")
     percent = None
@@ -165,6 +169,7 @@ def row(job: Job, now: datetime) -> JobRow:
         percent,
         rate,
         queue.may_act(job),
+        job.error == jobs.SILENT or (job.is_silent(now) and not job.error),
         until if until and until > now else None,
     )
 

@@ -158,7 +158,7 @@ def change_in_bulk() -> None:
     to_books = bulk.BulkChange("deal", "category", "books-media")
     bulk.start(to_books, job_id=BULK, by=EDITOR, asked_at=NOW, now=NOW, targets=[bulk.BulkTarget(LIVE, "x")])
     table.write(Update(key=keys.job(BULK), set={"taken_by": WORKER}))
-    bulk.refuse(jobs.get(BULK), [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
+    bulk.refuse(job := jobs.get(BULK), job, [bulk.BulkResult(LIVE, "x", REFUSED, reason="x")], in_all=1)
 
 
 def go_shopping() -> None:

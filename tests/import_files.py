@@ -10,7 +10,7 @@ from django.core.files.base import ContentFile
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import payload_to_item
+from dealsite.data.jobs.payloads import payload_to_item
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.imports import layout
 from dealsite.imports.layout import Layout

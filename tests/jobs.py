@@ -11,3 +11,9 @@ def run_next(*, now: datetime) -> bool:
     if job is not None:
         loop.work_on(job, now)
     return job is not None
+
+
+def run_all(*, now: datetime) -> None:
+    """Run due jobs until none is left."""
+    while run_next(now=now):
+        pass

@@ -115,7 +115,6 @@ unread_messages = index(GSI1, "MESSAGES#{username}", "MESSAGE#{message:ulid}", "
 
 # Jobs, imports and bulk changes
 job = key("JOB#{job:ulid}", "JOB#{job}")
-job_segment = key("JOB#{job:ulid}", "SEGMENT#{name:text}", "how far one part of a job has come")
 deal_import = key("IMPORT#{import_id:ulid}", "IMPORT#{import_id}", "a file of deals that an editor uploaded")
 import_layout = key("IMPORTLAYOUT#{hash}", "IMPORTLAYOUT#{hash}", "how files with that first line are read")
 bulk_chunk = key("BULK#{job:ulid}", "CHUNK#{number:06d}", "some of the deals that a job is to change")

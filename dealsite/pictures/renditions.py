@@ -23,7 +23,8 @@ from PIL import Image
 
 from dealsite.data.catalogue.content import MAKE_RENDITIONS, RenditionsCheckpoint, RenditionsPayload
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
+from dealsite.data.jobs.jobs import Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.pictures import encoding, uploads
 from dealsite.web.pages import CLOSED, everyone, open_while
 

@@ -8,7 +8,8 @@ from dealsite.data.catalogue import relations
 from dealsite.data.commerce import cart_changes, order_record
 from dealsite.data.editing import saved_views
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
+from dealsite.data.jobs.jobs import Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.people import messages, sessions
 from dealsite.data.people.users import REMOVE_USER, RemovalPayload
 

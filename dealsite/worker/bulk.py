@@ -1,11 +1,12 @@
 """Doing a verb: at once for up to 25 entries, as a job for more, by the same code; and taking it back.
 
-A job's batch ends after some seconds, so that mails and other jobs get their turn. At any moment no more than one
-chunk of deals is held, and all that was done is known to the table: whoever goes on after a crash finds it, and does
-the rest.
+What is more than a chunk is split into parts, which any number of workers share. A batch ends after some seconds, so
+that other jobs get their turn. At any moment no more than one chunk of deals is held, and all that was done is known to
+the table: whoever goes on after a crash finds it, and does the rest.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -29,8 +30,10 @@ from dealsite.data.editing.bulk import (
 )
 from dealsite.data.editing.verbs.verb import ChangedMeanwhile, Doing, Prefetched
 from dealsite.data.entities.imports import CHANGED, CHUNK, REFUSED
-from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job, payload_from_item, payload_to_item
+from dealsite.data.jobs import jobs, parts
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, Handler, Job
+from dealsite.data.jobs.parts import PartPayload
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.table.errors import Conflict, Invalid, NotFound, Unavailable
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Write
@@ -145,38 +148,57 @@ def change_many(job: Job, now: datetime) -> datetime | None:
     For each 50 deals: what a page of their list costs and 1 transaction to collect them; to change them 1 get,
     3 batch gets, what the verb says for each, 1 transaction more if some are left alone, 1 update.
     """
+    if job.parts:
+        return parts.look_after(job, now=now, is_all=True)
     batch = _ChangeBatch(job, now)
     if batch.order.matching and not batch.collect():
         return batch.moment
-    return batch.go_on()
+    last = bulk.last_chunk(job.id)
+    if last is None or last.number == 1:
+        return batch.go_on()
+    count = min(last.number, parts.MOST)
+    payloads = [PartPayload(job.id, number, count) for number in range(count)]
+    return parts.split(job, payloads, progress=job.progress, now=now)
 
 
 def undo_many(job: Job, now: datetime) -> datetime | None:
     """Take a bulk change back, from wherever it has come to; returns and costs what `change_many` does."""
-    return _UndoBatch(job, now).go_on()
+    if job.parts:
+        return parts.look_after(job, now=now, is_all=True)
+    order = bulk.of_job(job).order
+    if order.total <= CHUNK:
+        return _UndoBatch(job, now).go_on()
+    marks = bulk.marks(order.undoes or "", max(CHUNK, -(-order.total // parts.MOST)))
+    ranges = [*zip([None, *marks], [*marks[: parts.MOST - 1], None], strict=False)]
+    payloads = [PartPayload(job.id, number, len(ranges), *one) for number, one in enumerate(ranges)]
+    return parts.split(job, payloads, progress=job.progress, now=now)
 
 
 @dataclass(frozen=True, slots=True)
 class BulkCheckpoint:
-    """How many chunks are done; of an undo, also the deal up to which it has come."""
+    """How many chunks are done, and what came of those; of an undo, also the deal up to which it has come."""
 
     chunk: int = 0
     after: str | None = None
+    changed: int | None = None
+    refused: int | None = None
 
 
 class _Batch:
-    """One worker's turn at one job, or the request that does it at once.
+    """One worker's turn at one job or at a part of it, or the request that does it at once.
 
     `writes` join the change of the one entry of a job that is no more than that: it is ordered, done and over in
     that transaction.
     """
 
-    def __init__(self, job: Job, now: datetime) -> None:
+    def __init__(self, job: Job, now: datetime, part: Job | None = None) -> None:
         self.job, self.now, self.began = job, now, monotonic()
+        self.part = part or job  # that the worker has taken
+        self.which = parts.payload_of(part) if part else PartPayload(job.id, 0, 1)
         self.noted_at = self.began
         self.order, self.change = bulk.of_job(job).order, bulk.of_job(job).change
-        self.number = payload_from_item(BulkCheckpoint, job.checkpoint).chunk
-        self.progress = payload_from_item(bulk.BulkProgress, job.progress)
+        self.done = payload_from_item(BulkCheckpoint, self.part.checkpoint)
+        self.progress = payload_from_item(bulk.BulkProgress, self.part.progress)
         self.milliseconds = self.progress.milliseconds or 0
         self.prefetched = Prefetched()
         self.writes: tuple[Write, ...] = ()
@@ -190,6 +212,11 @@ class _Batch:
         return self.now + timedelta(seconds=monotonic() - self.began)
 
     @property
+    def number(self) -> int:
+        """That of the chunk whose turn it is."""
+        return self.done.chunk * self.which.count + self.which.number + 1
+
+    @property
     def is_over(self) -> bool:
         return monotonic() - self.began >= self.turn
 
@@ -200,7 +227,7 @@ class _Batch:
         self.is_at_once, self.turn, self.is_alone = True, AT_ONCE_SECONDS, len(targets) == 1
         try:
             if not self.is_alone:
-                self.job = order()
+                self.job = self.part = order()
                 self.progress = payload_from_item(bulk.BulkProgress, self.job.progress)
             # What is noted is kept in the words of the sources; of one alone, why it was left alone is only shown.
             with nullcontext() if self.is_alone else translation.override("en"):
@@ -221,13 +248,22 @@ class _Batch:
     def go_on(self) -> datetime | None:
         """Change chunk after chunk until none is left or the turn is over."""
         while (targets := self.next_targets()) is not None:
-            done = bulk.outcomes(self.job.id, [target.id for target in targets])
-            if left := [target for target in targets if target.id not in done]:
-                self.change_each(left, self.prepare(left))
-            self.number += 1
-            self.job = jobs.save_checkpoint(
-                self.job, payload_to_item(self.checkpoint(targets)), now=self.moment
+            known = bulk.outcomes(self.job.id, [target.id for target in targets])
+            count = Counter(row.outcome for row in known.values())
+            self.progress = replace(
+                self.progress,
+                changed=(self.done.changed or 0) + count[CHANGED],
+                refused=(self.done.refused or 0) + count[REFUSED],
             )
+            if left := [target for target in targets if target.id not in known]:
+                self.change_each(left, self.prepare(left))
+            self.done = BulkCheckpoint(
+                self.done.chunk + 1,
+                targets[-1].id if targets else None,
+                self.progress.changed,
+                self.progress.refused,
+            )
+            self.part = jobs.save_checkpoint(self.part, payload_to_item(self.done), now=self.moment)
             if self.is_over:
                 self._note()
                 return self.moment
@@ -238,9 +274,6 @@ class _Batch:
     def next_targets(self) -> Sequence[BulkTarget] | None:
         """Return those whose turn it is, None at the end."""
         raise NotImplementedError
-
-    def checkpoint(self, done: Sequence[BulkTarget]) -> BulkCheckpoint:
-        return BulkCheckpoint(self.number)
 
     def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
         """Read what some targets are about, by id, and what else their change needs."""
@@ -261,7 +294,7 @@ class _Batch:
             self._note_now_and_then()
         if refused and not self.is_alone:
             self.progress = replace(self.progress, refused=self.progress.refused + len(refused))
-            bulk.refuse(self.job, refused, in_all=self.progress.refused)
+            bulk.refuse(self.job, self.part, refused, in_all=self.progress.refused)
         return refused
 
     def _change(self, target: BulkTarget, entry: Entry | None) -> BulkResult | None:
@@ -299,7 +332,7 @@ class _Batch:
             self.noted = [row]
             if self.is_alone:
                 return bulk.context_alone(self.job, row, self.writes)
-            return bulk.audit_context(self.job, row, changed=self.progress.changed + 1)
+            return bulk.audit_context(self.job, self.part, row, changed=self.progress.changed + 1)
 
         return Doing(self.change.value, self.prefetched, note, self.order.by, self.moment)
 
@@ -315,7 +348,7 @@ class _Batch:
         stock: int | None = None,
     ) -> BulkResult:
         title = target.title or (entry.content.title if entry else "")
-        return BulkResult(target.id, title, outcome, before, after, reason, self.number + 1, stock)
+        return BulkResult(target.id, title, outcome, before, after, reason, self.number, stock)
 
     def _note_now_and_then(self) -> None:
         if monotonic() - self.noted_at >= NOTE_SECONDS:
@@ -323,8 +356,10 @@ class _Batch:
 
     def _note(self) -> None:
         spent = round((monotonic() - self.began) * 1000)
-        progress = replace(self.progress, milliseconds=self.milliseconds + spent)
-        jobs.save_progress(self.job, payload_to_item(progress), now=self.moment)
+        progress = payload_to_item(replace(self.progress, milliseconds=self.milliseconds + spent))
+        if self.part.id != self.job.id:  # which knows how many there are, and how long all took
+            progress = {name: progress[name] for name in ("changed", "refused")}
+        jobs.save_progress(self.part, progress, now=self.moment)
         self.noted_at = monotonic()
 
 
@@ -350,7 +385,7 @@ class _ChangeBatch(_Batch):
         return True
 
     def next_targets(self) -> Sequence[BulkTarget] | None:
-        self.chunk = bulk.chunk(self.job.id, self.number + 1)
+        self.chunk = bulk.chunk(self.job.id, self.number)
         return self.chunk.targets if self.chunk else None
 
     def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
@@ -378,19 +413,15 @@ class _ChangeBatch(_Batch):
 class _UndoBatch(_Batch):
     """A turn at taking a change back: its results are the targets, from the lowest id on."""
 
-    def __init__(self, job: Job, now: datetime) -> None:
-        super().__init__(job, now)
-        self.after = payload_from_item(BulkCheckpoint, job.checkpoint).after or ""
-        self.rows: dict[str, BulkResult] = {}
+    rows: Mapping[str, BulkResult]
 
     def next_targets(self) -> Sequence[BulkTarget] | None:
-        found = bulk.rows(self.order.undoes or "", CHANGED, after=self.after, limit=CHUNK)
+        after, last = self.done.after or self.which.after or "", self.which.last or ""
+        if after and after == last:
+            return None
+        found = bulk.rows(self.order.undoes or "", CHANGED, after=after, last=last, limit=CHUNK)
         self.rows = {row.id: row for row in found}
         return [BulkTarget(row.id, row.title) for row in found] or None
-
-    def checkpoint(self, done: Sequence[BulkTarget]) -> BulkCheckpoint:
-        self.after = done[-1].id
-        return BulkCheckpoint(self.number, self.after)
 
     def prepare(self, left: Sequence[BulkTarget]) -> Mapping[str, Entry]:
         rows = [self.rows[target.id] for target in left]
@@ -409,3 +440,7 @@ class _UndoBatch(_Batch):
 
 
 HANDLERS: dict[str, Handler] = {BULK_CHANGE: change_many, BULK_UNDO: undo_many}
+PARTS: dict[str, Callable[[Job, Job, datetime], datetime | None]] = {
+    BULK_CHANGE: lambda job, part, now: _ChangeBatch(job, now, part).go_on(),
+    BULK_UNDO: lambda job, part, now: _UndoBatch(job, now, part).go_on(),
+}

@@ -26,7 +26,8 @@ from django.utils.translation import gettext_lazy
 from dealsite.accounts.locales import zone_of
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.exports import DeletionPayload, ExportPayload, Progress
-from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
+from dealsite.data.jobs.jobs import Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.people import users
 from dealsite.data.table.errors import NotFound, Text
 from dealsite.data.table.paging import to_end

@@ -29,7 +29,8 @@ from dealsite.data.editing import imports
 from dealsite.data.editing.imports import DELETE_IMPORT, ImportPayload, ImportProgress
 from dealsite.data.entities.imports import OF_PRICES
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job, payload_from_item, payload_to_item
+from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout

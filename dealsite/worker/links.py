@@ -17,7 +17,8 @@ from django.conf import settings
 from dealsite.data.editing import links
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS, DealLink, LinkPayload, RoundPayload
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Handler, Job, payload_from_item, payload_to_item
+from dealsite.data.jobs.jobs import Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.table.errors import NotFound
 from dealsite.web import guarded_http
 from dealsite.web.guarded_http import NoAnswer, Reason

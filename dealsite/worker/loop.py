@@ -26,10 +26,10 @@ from dealsite.data.commerce.order_changes import EXPIRE_ORDER, expire
 from dealsite.data.commerce.payment_record import PAYMENT_TOTALS, apply_totals
 from dealsite.data.commerce.payments import REFUND_PAYMENT
 from dealsite.data.editing import links as checked_links, trash
-from dealsite.data.entities.work import FORMER_EXPORTS, JOB, PAUSABLE, SEND_MESSAGE
-from dealsite.data.jobs import jobs, processes, site_switch
+from dealsite.data.entities.work import FORMER_EXPORTS, JOB, PART, PAUSABLE, SEND_MESSAGE
+from dealsite.data.jobs import jobs, parts, processes, site_switch
 from dealsite.data.people import users
-from dealsite.data.people.announcements import send_message
+from dealsite.data.people.announcements import send_message, send_part
 from dealsite.data.table import schema
 from dealsite.data.table.errors import Conflict, DataError, Unavailable
 from dealsite.gateways import choice as gateways
@@ -59,7 +59,18 @@ def refund(job: jobs.Job, now: datetime) -> None:
     charging.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)
 
 
+def work_on_part(part: jobs.Job, now: datetime) -> datetime | None:
+    """Work on a part of a job as its kind says."""
+    job = parts.job_of(part)
+    return PARTS[job.kind](job, part, now)
+
+
+PARTS: dict[str, Callable[[jobs.Job, jobs.Job, datetime], datetime | None]] = {
+    SEND_MESSAGE: send_part,
+    **bulk.PARTS,
+}
 HANDLERS: dict[str, jobs.Handler] = {
+    PART: work_on_part,
     "rename_brand": rename_brand,
     SEND_MESSAGE: send_message,
     PAYMENT_TOTALS: apply_totals,
@@ -310,6 +321,8 @@ def work_on(job: jobs.Job, now: datetime) -> None:
             again = _handle(job, now)
             if again is None:
                 jobs.finish(job, forget=job.kind in OF_PERSONS)
+                if job.kind == PART:
+                    parts.tell(job, now=now)
             else:
                 jobs.wait_until(job, again)
             outcome = "done" if again is None else "again"
@@ -342,6 +355,9 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     except jobs.Cancelled as reason:
         jobs.cancel_own(job, str(reason), forget=job.kind in OF_PERSONS)
         raise Conflict() from reason
+    except jobs.Failed as reason:
+        jobs.give_up(job, str(reason))
+        raise JobFailed() from reason
     except jobs.Orphaned as reason:
         jobs.pause_own(job, str(reason))
         raise Conflict() from reason

@@ -26,7 +26,8 @@ from dealsite.data.commerce.order_lines import history
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload, with_currency
 from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED
-from dealsite.data.jobs.jobs import Cancelled, Handler, Job, payload_from_item
+from dealsite.data.jobs.jobs import Cancelled, Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
 from dealsite.data.table.ids import folded, time_of

@@ -36,7 +36,8 @@ from dealsite.data.integrity import checks, retention
 from dealsite.data.integrity.problem import Pace, Problem
 from dealsite.data.jobs import command_runs, jobs, task_counts
 from dealsite.data.jobs.command_runs import CheckResult, CommandPayload
-from dealsite.data.jobs.jobs import LEASE, Handler, Job, payload_from_item
+from dealsite.data.jobs.jobs import LEASE, Handler, Job
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.jobs.task_counts import MOST, TaskCounts
 from dealsite.data.people import security_events, throttles
 from dealsite.data.people.throttles import Limit

@@ -100,9 +100,9 @@ def test_an_address_is_written_to_as_typed_and_signs_in_in_any_case(browser: Cli
         assert sign_in(Client(), typed).status_code == 302
     sign_up(Client(), "zoe", "anna.maria@example.org")
     ask(Client(), "ANNA.maria@example.org")
-    assert [(sent.to, sent.subject) for sent in work()][-2:] == [
-        (["Anna.Maria@example.org"], "Dealsite: You have an account already"),
+    assert sorted((sent.to, sent.subject) for sent in work())[-2:] == [
         (["Anna.Maria@example.org"], "Dealsite: A new password"),
+        (["Anna.Maria@example.org"], "Dealsite: You have an account already"),
     ]
     pages = [browser.get("/account/"), browser.get("/account/profile/")]
     assert ["Anna.Maria@example.org" in page.content.decode() for page in pages] == [True] * 2

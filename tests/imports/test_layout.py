@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.table.ids import iso
 from dealsite.imports import cells, csv_files, layout, rows
 from dealsite.imports.cells import COMMA, DAY_FIRST, MONTH_FIRST, POINT, Unreadable

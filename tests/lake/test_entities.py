@@ -41,7 +41,6 @@ LEFT_OUT = {
     "Days": "it lists days with deals",
     "DayCount": "it counts deals",
     "Years": "it lists years with deals",
-    "JobSegment": "it says how far a job has come",
     "BulkChunk": "it says what a job is to change",
     "BulkRow": "it repeats the audit log for as long as the change can be undone",
     "PaymentTotals": "it adds up payments",

@@ -21,7 +21,7 @@ from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.imports import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs, queue
-from dealsite.data.jobs.jobs import payload_to_item
+from dealsite.data.jobs.payloads import payload_to_item
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.data.table.writes import Update, exists

@@ -23,7 +23,8 @@ from dealsite.data.editing.trash_record import EmptyTrashPayload
 from dealsite.data.jobs import exports, jobs
 from dealsite.data.jobs.command_runs import CommandPayload
 from dealsite.data.jobs.exports import ExportPayload, Progress
-from dealsite.data.jobs.jobs import UnknownVersion, payload_from_item, payload_to_item
+from dealsite.data.jobs.parts import PartPayload
+from dealsite.data.jobs.payloads import UnknownVersion, payload_from_item, payload_to_item
 from dealsite.data.people.announcements import (
     AnnouncementCheckpoint,
     AnnouncementPayload,
@@ -58,6 +59,7 @@ BRAND = {"line": 2, "slug": "vela", "name": "Vela"}
 BULK = {"kind": "deal", "action": "brand", "value": "aurora", "by": "eve", "asked_at": AT, "total": 2}
 
 PAYLOADS: dict[str, tuple[type, dict[str, Any]]] = {  # by kind of job: the class, and what is stored
+    "part": (PartPayload, {"of": ID, "number": 1, "count": 4}),
     "rename_brand": (RenamePayload, {"brand": "aurora"}),
     "send_message": (AnnouncementPayload, ANNOUNCEMENT | {"audience": {"all": True}}),
     "payment_totals": (TotalsPayload, {"deltas": {"2026-11-21#0": {"open": MONEY, "open_amount": -MONEY}}}),
@@ -104,10 +106,13 @@ OTHERS: list[tuple[type, dict[str, Any]]] = [  # further ones, and what is kept 
         AnnouncementCheckpoint,
         {"headline": "New", "audience": {"brand": "aurora", "category": "toys-hobbies"}},
     ),
+    (PartPayload, {"of": ID, "number": 1, "count": 4, "after": ID, "last": ID}),
     (AnnouncementProgress, {"total": 9, "sent": 4, "skipped": 1, "milliseconds": 20}),
+    (AnnouncementProgress, {"total": 9, "sent": 4, "skipped": 1, "milliseconds": 20, "noted_at": AT}),
     (PaymentNoticePayload, PAYMENT | {"reason": ""}),
     (BulkCheckpoint, {"chunk": 2}),
     (BulkCheckpoint, {"chunk": 2, "after": ID}),
+    (BulkCheckpoint, {"chunk": 2, "after": ID, "changed": 7, "refused": 1}),
     (BulkProgress, {"total": 9, "changed": 0, "refused": 0}),
     (BulkProgress, {"total": 9, "changed": 4, "refused": 1, "milliseconds": 20}),
     (ImportCheckpoint, {"line": 7, "totals": {"imported": 3}, "late": [REMARK], "brands": [BRAND]}),

@@ -21,7 +21,8 @@ from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import audit, bulk
 from dealsite.data.editing.bulk import Bulk, BulkPayload
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import BULK_CHANGE, payload_from_item
+from dealsite.data.jobs.jobs import BULK_CHANGE
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.names import slugify
 from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import iso, new_ulid, time_of

@@ -26,7 +26,8 @@ from dealsite.data.catalogue.content import DealContent, content_from_item
 from dealsite.data.entities.deals import DEAL, HERE, PRICE
 from dealsite.data.entities.entity import reader
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
+from dealsite.data.jobs.jobs import Job, job_write
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import NotFound, VersionConflict
 from dealsite.data.table.ids import is_ulid, iso, new_ulid, time_of

@@ -22,7 +22,7 @@ from dealsite.data.editing.audit import AuditContext
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.taxonomy import CANCELLED, FEATURED_PLAN, OPEN, PLANNED, PUT_ASIDE, SET
 from dealsite.data.entities.work import SITE
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import payloads
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job, cancel_write, job_write
 from dealsite.data.people import users
 from dealsite.data.table.convert import Item
@@ -176,7 +176,7 @@ def set_now_writes(plan: FeaturedPlan, *, now: datetime) -> list[Write]:
 def set_planned(job: Job, now: datetime) -> datetime | None:
     """Set the list of a plan whose time has come, without what expired or was deleted; or put it aside."""
     try:
-        plan = get(jobs.payload_from_item(PlanPayload, job.payload).plan)
+        plan = get(payloads.payload_from_item(PlanPayload, job.payload).plan)
     except NotFound as gone:
         raise Cancelled("The plan is gone.") from gone
     if plan.job != job.id or plan.state == CANCELLED:

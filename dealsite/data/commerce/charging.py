@@ -47,7 +47,7 @@ from dealsite.data.entities.commerce import (
     TRANSACTION_GUARD,
 )
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import payload_from_item
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, DataError
 from dealsite.data.table.ids import from_iso, iso, new_ulid

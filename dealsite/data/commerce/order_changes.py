@@ -51,7 +51,8 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.entities.deals import HERE
 from dealsite.data.entities.work import SITE
-from dealsite.data.jobs.jobs import Job, payload_from_item
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.names import DAMAGED_FORM, as_typed
 from dealsite.data.people import users
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, NotFound, VersionConflict
@@ -441,8 +442,9 @@ def _expect_before(order: Order, status: str) -> None:
 
 def _is_given_up(found: Sequence[Payment]) -> bool:
     """Tell whether nothing of an order was paid, and its first payment is not tried any more."""
-    first_ended = any(payment.number == 1 and payment.final for payment in found)
-    return first_ended and not any(payment.status in PAID for payment in found)
+    return any(one.number == 1 and one.final for one in found) and not any(
+        one.status in PAID for one in found
+    )
 
 
 @dataclass(frozen=True, slots=True)

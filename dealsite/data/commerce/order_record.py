@@ -48,7 +48,8 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.people import ORDER_NEWS
-from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
+from dealsite.data.jobs.jobs import Job, job_write
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.names import as_typed
 from dealsite.data.people import mails, messages
 from dealsite.data.table.convert import Item

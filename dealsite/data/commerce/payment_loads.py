@@ -24,7 +24,7 @@ from dealsite.data.entities.commerce import (
     PAYMENT_LOAD_SEGMENT,
     SEGMENTS,
 )
-from dealsite.data.jobs.jobs import payload_to_item
+from dealsite.data.jobs.payloads import payload_to_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict
 from dealsite.data.table.ids import iso

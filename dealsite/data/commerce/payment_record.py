@@ -37,7 +37,7 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import payload_from_item
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import from_iso, iso, shard

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _, gettext_lazy
@@ -32,16 +33,8 @@ from dealsite.data.editing.verbs.fields import Edit
 from dealsite.data.editing.verbs.verb import BulkResult as BulkResult, Doing, Prefetched
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.imports import BULK_CHUNK, BULK_ROW, CHANGED, CHUNK, REFUSED
-from dealsite.data.jobs.jobs import (
-    BULK_CHANGE,
-    BULK_UNDO,
-    LEASE,
-    Job,
-    job_from_item,
-    job_write,
-    payload_from_item,
-    payload_to_item,
-)
+from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO, LEASE, Job, job_from_item, job_write
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid, NotFound, VersionConflict
 from dealsite.data.table.ids import epoch_seconds, is_ulid, iso, new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
@@ -82,6 +75,7 @@ class BulkProgress:
     changed: int = 0
     refused: int = 0
     milliseconds: int | None = None
+    noted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,16 +268,26 @@ class NotOurs(Conflict):
 
 
 @access_pattern("what a bulk change changed or refused", "1 query")
-def rows(job_id: str, outcome: str, *, after: str = "", limit: int = PAGE_SIZE) -> list[BulkResult]:
-    """Return what became of some deals, those CHANGED or those REFUSED, by id, after an id; BadCursor."""
+def rows(
+    job_id: str, outcome: str, *, after: str = "", last: str = "", limit: int = PAGE_SIZE
+) -> list[BulkResult]:
+    """Return what became of some deals, those CHANGED or those REFUSED, by id, after an id, up to one; BadCursor."""
     if after and not is_ulid(after):
         raise BadCursor()
     low, high = keys.bulk_row.between(outcome)
-    low = f"{outcome}#{after}!" if after else low
+    low, high = f"{outcome}#{after}!" if after else low, f"{outcome}#{last}" if last else high
     partition = keys.bulk_row.partition(job_id)
     return [
         _read_result(one) for one in table.query(partition, low=low, high=high, limit=limit, consistent=True)
     ]
+
+
+@access_pattern("each so many of the deals that a bulk change changed", "1 query")
+def marks(job_id: str, every: int) -> list[str]:
+    """Return each so many of the ids of the deals that a job changed. 1 query for each 1,000 of them."""
+    partition, (low, high) = keys.bulk_row.partition(job_id), keys.bulk_row.between(CHANGED)
+    found = table.query_all(partition, low=low, high=high, limit=1_000, consistent=True)
+    return [row["subject"] for row in islice(found, every - 1, None, every)]
 
 
 @access_pattern("what became of 50 deals", "1 batch get")
@@ -343,9 +347,9 @@ def collect(job: Job, new: Chunk) -> None:
         return  # by this worker, the answer was lost: nobody else can
 
 
-def audit_context(job: Job, row: BulkResult, *, changed: int) -> AuditContext:
-    """Return what goes along with the change of a deal: that it was made, by this job's worker, and the new count."""
-    writes = (_result_put(job.id, row), _count(job, "changed", changed))
+def audit_context(job: Job, part: Job, row: BulkResult, *, changed: int) -> AuditContext:
+    """Return what goes along with the change of a deal: that it was made, by this part's worker, and the new count."""
+    writes = (_result_put(job.id, row), _count(part, "changed", changed))
     return AuditContext(note=_note(job), writes=writes)
 
 
@@ -415,9 +419,9 @@ def imported_context(job: Job, import_id: str, row: BulkResult) -> AuditContext:
 
 
 @access_pattern("note why deals were left alone", "1 transaction")
-def refuse(job: Job, refused: Sequence[BulkResult], *, in_all: int) -> None:
+def refuse(job: Job, part: Job, refused: Sequence[BulkResult], *, in_all: int) -> None:
     """Note which deals were left alone, at most a chunk of them, and why; NotOurs."""
-    table.transact([*(_result_put(job.id, row) for row in refused), _count(job, "refused", in_all)])
+    table.transact([*(_result_put(job.id, row) for row in refused), _count(part, "refused", in_all)])
 
 
 def _count(job: Job, what: str, number: int) -> Update:

@@ -27,16 +27,8 @@ from dealsite.data.entities.imports import (
     UPLOADED,
 )
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import (
-    BULK_UNDO,
-    CHECK_IMPORT,
-    RUN_IMPORT,
-    Job,
-    job_write,
-    payload_from_item,
-    payload_to_item,
-    stored_as,
-)
+from dealsite.data.jobs.jobs import BULK_UNDO, CHECK_IMPORT, RUN_IMPORT, Job, job_write
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item, stored_as
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import AlreadyExists, Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import epoch_seconds, is_ulid, new_ulid, time_of

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from dealsite.data import keys, table
 from dealsite.data.entities.work import LIST_VIEWS, MOST_VIEWS, VIEW_ADDRESS_CHARACTERS, VIEW_NAME_CHARACTERS
-from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.names import as_typed, normalise, without_unseen
 from dealsite.data.table.convert import Item
 from dealsite.data.table.errors import Invalid, VersionConflict

@@ -18,7 +18,8 @@ from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.trash_record import EMPTY_TRASH, KEPT_FOR, EmptyTrashPayload, TrashEntry, find
 from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Job, payload_from_item
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.table.errors import AlreadyExists, BadCursor, NotFound, VersionConflict
 from dealsite.data.table.ids import from_iso, is_ulid, iso, previous_ulid
 from dealsite.data.table.meters import access_pattern

@@ -11,4 +11,4 @@ ENTITIES: Mapping[str, Entity] = {
     one.type: one for room in ROOMS for one in vars(room).values() if isinstance(one, Entity)
 }
 # Types that the site had once: nothing reads their items, and check_table --repair deletes them.
-RETIRED = frozenset({"BrandLetter", "CheckRun", "Quarantined", "SavedViews"})
+RETIRED = frozenset({"BrandLetter", "CheckRun", "JobSegment", "Quarantined", "SavedViews"})

@@ -47,6 +47,7 @@ PAUSABLE = NAMED | {BULK_CHANGE, BULK_UNDO}
 NOTICE, ORDER_NOTICE, PAYMENT_NOTICE = "account_notice", "order_notice", "payment_notice"
 PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED = "password_reset_mail", "confirmation_mail", "email_changed_mail"
 # They tell a person something. Nobody is harmed when one that failed goes, with the address that it was for.
+PART = "part"  # of a job that any number of workers share
 TELLING = frozenset({NOTICE, ORDER_NOTICE, PAYMENT_NOTICE, PASSWORD_RESET, CONFIRMATION, EMAIL_CHANGED})
 
 # Open jobs wait in three lanes, each with partitions of its own: mail that somebody waits for, what takes long or
@@ -58,6 +59,7 @@ FORMER_PLACE = "JOBS#OPEN"  # the one partition of earlier builds, until a worke
 MAIL = TELLING - {PAYMENT_NOTICE}
 BULK = frozenset(
     {
+        PART,
         PAYMENT_NOTICE,
         "payment_totals",
         "expire_order",
@@ -100,6 +102,12 @@ def place_of(kind: str, job_id: str) -> str:
     return f"{lane}{shard(job_id, PLACES[lane])}"
 
 
+def open_rows(kind: str, job_id: str, due: datetime) -> keys.Row:
+    """Return the rows of an open job; parts are in no list of jobs."""
+    place = place_of(kind, job_id)
+    return keys.open_jobs(place, due, job_id) if kind == PART else keys.job_rows(job_id, due, place)
+
+
 def job_rows(item: Item) -> keys.Row:
     """Return the rows of a job; an open one's says when it is due, which stands nowhere else."""
     due = None
@@ -110,7 +118,9 @@ def job_rows(item: Item) -> keys.Row:
     if item["kind"] in (BULK_CHANGE, BULK_UNDO) and item["state"] == "done" and not item["tries"]:
         # A request did it by itself, so no list shows it; those of before are left as they are.
         return {name: item[name] for name in ("GSI1PK", "GSI1SK") if name in item}
-    rows = keys.job_rows(item["id"], due, place_of(item["kind"], item["id"]))
+    if item["kind"] == PART and due is None:
+        return {}
+    rows = open_rows(item["kind"], item["id"], due) if due else keys.jobs_of_month(item["id"])
     if due and item.get("GSI3PK") == FORMER_PLACE:
         rows["GSI3PK"] = FORMER_PLACE
     if item["kind"] == SEND_MESSAGE:
@@ -141,6 +151,7 @@ JOB = Entity(
         "card": Map(JOB_CARD),
         "payload": MapOf(Text(), Attribute(), personal=True, about="what it is to do"),
         "tries": Whole(),
+        "parts": Whole(least=1, optional=True, about="into which it was split"),
         "taken_by": Ulid(optional=True, about="the token of a worker's take"),
         "checkpoint": MapOf(Text(), Attribute(), optional=True, about="where to go on"),
         "progress": MapOf(Text(), Attribute(), optional=True, about="what it has done so far"),
@@ -152,22 +163,6 @@ JOB = Entity(
         "ttl": Expiry(optional=True),
     },
     kept=job_is_kept,
-)
-
-JOB_SEGMENT = Entity(
-    type="JobSegment",
-    about="how far one part of an announcement has come",
-    stays="passing",
-    key=At(keys.job_segment, job="job", name="name"),
-    shape={
-        "job": Ulid(refers="Job"),
-        "name": Text(pattern=r"\d", about="its number"),
-        "taken_by": Ulid(),
-        "start": MapOf(Text(), Text(), most=10, personal=True, optional=True, about="the row to go on after"),
-        "sent": Whole(optional=True, counts="Message"),
-        "skipped": Whole(optional=True),
-        "done": Flag(optional=True),
-    },
 )
 
 # Logs

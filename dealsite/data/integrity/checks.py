@@ -35,7 +35,7 @@ from dealsite.data.integrity.histories import Prices, Trash, Versions
 from dealsite.data.integrity.items import WRONG_SHAPE, Items, References, Roots, problems_of
 from dealsite.data.integrity.problem import Problem
 from dealsite.data.integrity.shop import Carts, Orders, People
-from dealsite.data.integrity.sums import AnnouncementSegments, BulkChanges, Payments
+from dealsite.data.integrity.sums import Announced, BulkChanges, Payments
 from dealsite.data.integrity.taxonomy import BrandNames, Counts
 from dealsite.data.jobs import command_runs
 from dealsite.data.table import schema
@@ -102,7 +102,7 @@ class Check(Protocol):
 
 CHECKS: list[Callable[[], Check]] = [
     *(References, Offers, Prices, Versions, Trash, BrandNames, Counts, Featured, People),
-    *(AnnouncementSegments, BulkChanges, Payments, Carts, Orders),
+    *(Announced, BulkChanges, Payments, Carts, Orders),
 ]
 FILLING: list[Callable[[], Check]] = [KnownBy, Sellers]  # what a release before did not write
 

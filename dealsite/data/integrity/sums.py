@@ -28,7 +28,7 @@ from dealsite.data.entities.work import SEND_MESSAGE
 from dealsite.data.integrity.problem import Problem, as_seen, differences, kept, key_of, repair_write, say
 from dealsite.data.jobs.jobs import BULK_CHANGE, BULK_UNDO
 from dealsite.data.table.convert import Item
-from dealsite.data.table.writes import Check, Delete, Put, Write, absent, exists
+from dealsite.data.table.writes import Check, Put, Write, absent, exists
 
 COUNTERS = tuple(name for state in STATES for name in (state, f"{state}_amount"))
 Money = dict[str, Decimal]  # by state, and `total`
@@ -206,52 +206,31 @@ def _as_loaded(payment: Payment) -> Payment:
     )
 
 
-SENT = ("sent", "skipped")
 OUTCOMES = {CHANGED: "changed", REFUSED: "refused"}
 
 
-class AnnouncementSegments:
-    """Keeps the jobs that send messages, and their segments: four each."""
+class Announced:
+    """Keeps the deals that are to be announced, and the jobs that do so."""
 
-    takes_part = frozenset({"JobSegment"})
+    takes_part = frozenset[str]()
 
     def __init__(self) -> None:
-        self.jobs: dict[str, Item] = {}
-        self.segments: dict[str, list[Item]] = defaultdict(list)
+        self.jobs = set[str]()
         self.announced: dict[str, Item] = {}
 
     def see(self, item: Item) -> None:
         match item.get("type"):
             case "Job" if item["kind"] == SEND_MESSAGE:
-                self.jobs[item["id"]] = kept(item, "state", "progress")
-            case "JobSegment":
-                self.segments[item["job"]].append(item)
+                self.jobs.add(item["id"])
             case "Deal" if item.get("announced"):
                 self.announced[item["id"]] = kept(item, "announced", "writes")
 
     def problems(self) -> Iterator[Problem]:
-        for job_id, segments in self.segments.items():
-            if job_id not in self.jobs:
-                gone = Check(key=keys.job(job_id), when=(absent(),))
-                for segment in segments:
-                    drop = Delete(key=key_of(segment))
-                    yield Problem(key_of(segment), "This segment belongs to no job.", (drop, gone))
-        for job_id, job in self.jobs.items():
-            if job["state"] == "done":
-                yield from self._number_problems(job, self.segments.get(job_id, []))
         for deal_id, deal in self.announced.items():
             if deal_id not in self.jobs:
                 gone = Check(key=keys.job(deal_id), when=(absent(),))
                 what = "It should be announced, but there is no such job."
                 yield Problem(key_of(deal), what, (repair_write(deal, {"announced": None}), gone))
-
-    def _number_problems(self, job: Item, segments: list[Item]) -> Iterator[Problem]:
-        progress = dict(job.get("progress", {}))
-        right = {name: sum(segment.get(name, 0) for segment in segments) for name in SENT}
-        if wrong := differences(dict.fromkeys(SENT, 0) | progress, right):
-            checks = [Check(key=key_of(segment), when=as_seen(segment, SENT)) for segment in segments]
-            repair = repair_write(job, {"progress": progress | right})
-            yield Problem(key_of(job), say("{} is {}, counted {}", progress, wrong), (repair, *checks))
 
 
 class BulkChanges:
@@ -268,7 +247,7 @@ class BulkChanges:
     def see(self, item: Item) -> None:
         match item.get("type"):
             case "Job" if item["kind"] in (BULK_CHANGE, BULK_UNDO):
-                self.jobs[item["id"]] = kept(item, "progress")
+                self.jobs[item["id"]] = kept(item, "state", "parts", "progress")
             case "Import":
                 self.imports.add(item["id"])
             case "BulkRow" | "BulkChunk":
@@ -283,6 +262,7 @@ class BulkChanges:
         for job_id, job in self.jobs.items():
             progress, counted = job["progress"], self.counted[job_id]
             wrong = {name: counted[name] for name in counted if progress.get(name, 0) < counted[name]}
-            if wrong:  # fewer rows than that are no mistake: after a month they expire, each by itself
+            # Fewer rows are no mistake: after a month they expire, each by itself. Of an open one its parts count.
+            if wrong and not ("parts" in job and job["state"] == "open"):
                 repair = repair_write(job, {"progress": progress | wrong})
                 yield Problem(key_of(job), say("{} is {}, noted {}", progress, wrong), (repair,))

@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 from dealsite.data import table
 from dealsite.data.editing import audit
 from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import Job, job_write, payload_from_item
+from dealsite.data.jobs.jobs import Job, job_write
+from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.table.errors import AlreadyExists, NotFound
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.data.table.meters import access_pattern

@@ -5,32 +5,20 @@ moves that time to the end of the lease, so nobody else finds it before; finishi
 
     open -> done | failed | cancelled        open <-> paused -> cancelled        failed -> open
 
-What jobs store is typed: a payload, a checkpoint or a progress is a frozen dataclass, kept field by field.
-
-    @dataclass(frozen=True, slots=True)
-    class ImportPayload:
-        import_id: str = stored_as("import")
-        by: str | None = None               # left out while it is None
-
-    job_write(RUN_IMPORT, ImportPayload(one.id, by), ...)
-    payload = payload_from_item(ImportPayload, job.payload)
-
-Times are stored as ISO text, tuples as lists, other dataclasses as maps. Whoever changes what a class stores gives it
-`version: ClassVar[int] = 2`; it is stored from 2 on, and a worker refuses versions and fields that it does not know.
+A job may be split into parts, which are jobs, too (`parts.py`).
 """
 
 import contextlib
 import random
-import types
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from functools import cache
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from dealsite.data import keys, table
 from dealsite.data.entities.attributes import WRONG_YEAR, YEARS
@@ -43,101 +31,27 @@ from dealsite.data.entities.work import (
     FORMER_PLACE,
     JOB,
     LANES,
+    PART,
     PAUSABLE,
     PLACES,
     RUN_IMPORT as RUN_IMPORT,
     Lane,
+    open_rows,
     place_of,
     places,
 )
 from dealsite.data.jobs import site_switch
+from dealsite.data.jobs.payloads import plain
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import Conflict, DataError, Invalid, NotFound, Text
-from dealsite.data.table.ids import from_iso, is_ulid, iso, new_ulid, time_of
+from dealsite.data.table.errors import Conflict, Invalid, NotFound
+from dealsite.data.table.ids import from_iso, is_ulid, new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import Page, ids_of, newest_first
 from dealsite.data.table.writes import Path, Put, Update, absent, equals, exists
 
-VERSION = "version"
-Value = TypeVar("Value")
-Read = Callable[[Any], Any]
-
-
-class UnknownVersion(DataError):
-    """Another version of the site stored this, and it says something that this one does not know."""
-
-    def __init__(self, message: Text = gettext_lazy("Another version of the site stored this.")) -> None:
-        super().__init__(message)
-
-
-def stored_as(name: str, *, default: Any = MISSING) -> Any:
-    """Return a dataclass field that is stored under another name."""
-    return field(default=default, metadata={"stored": name})
-
-
-def payload_to_item(value: Any) -> Item:
-    """Return what is stored of a dataclass: its fields that are not None, and its version from 2 on."""
-    item = {
-        _stored_name(one): plain(inner)
-        for one in fields(value)
-        if (inner := getattr(value, one.name)) is not None
-    }
-    version = getattr(value, VERSION, 1)
-    return item if version == 1 else item | {VERSION: version}
-
-
-def payload_from_item(cls: type[Value], item: Mapping[str, Any]) -> Value:
-    """Return a dataclass of what is stored of it; UnknownVersion for another version, and for other fields."""
-    known = _reads(cast(Hashable, cls))
-    if item.get(VERSION, 1) != getattr(cls, VERSION, 1) or not item.keys() <= {*known, VERSION}:
-        raise UnknownVersion()
-    return cls(**{known[name][0]: known[name][1](value) for name, value in item.items() if name in known})
-
-
-def _stored_name(one: Field[Any]) -> str:
-    return str(one.metadata.get("stored", one.name))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as it is stored."""
-    match value:
-        case datetime():
-            return iso(value)
-        case date():
-            return value.isoformat()
-        case Mapping():
-            return {name: plain(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [plain(inner) for inner in value]
-    return payload_to_item(value) if is_dataclass(value) else value
-
-
-@cache
-def _reads(cls: Any) -> dict[str, tuple[str, Read]]:
-    """Return, by stored name, the name of each field and how its stored value is read."""
-    hints = get_type_hints(cls)
-    return {_stored_name(one): (one.name, _read_as(hints[one.name])) for one in fields(cls)}
-
-
-def _read_as(hint: Any) -> Read:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        (known,) = (one for one in inner if one is not type(None))
-        read = _read_as(known)
-        return lambda value: None if value is None else read(value)
-    if origin in (tuple, list):
-        each = _read_as(inner[0])
-        return lambda value: origin(each(one) for one in value)
-    if origin in (dict, Mapping):
-        of_name = _read_as(inner[1])
-        return lambda value: {name: of_name(one) for name, one in value.items()}
-    if is_dataclass(hint):
-        return lambda value: payload_from_item(hint, value)  # type: ignore[arg-type]
-    reads: dict[Any, Read] = {datetime: from_iso, date: date.fromisoformat, Decimal: Decimal}
-    return reads.get(hint, lambda value: value)
-
-
 LEASE = timedelta(seconds=60)
+SILENT_AFTER = timedelta(seconds=20)
+SILENT = gettext_noop("Its worker is silent. If it has died, another one goes on within a minute.")
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
 AHEAD = timedelta(hours=1)  # of this clock: no worker's that is right is so far ahead
@@ -153,6 +67,10 @@ class Cancelled(Exception):
     """What a handler raises when its job has become pointless; the sentence is kept with the job."""
 
 
+class Failed(Exception):
+    """What a handler raises when its job has failed for good: what it is made of was tried often enough."""
+
+
 class Orphaned(Exception):
     """What is raised where whoever ordered a job is no editor any more: it is paused until one resumes it."""
 
@@ -166,7 +84,7 @@ class Job:
     """One job; `taken_by` is the token of the worker's take, by which it knows that the job is still its own.
 
     `progress` is what a long one has done so far: counts, and the seconds that it took. `request` is the id of the
-    request that caused it, "" where the site itself did.
+    request that caused it, "" where the site itself did. `due` is when it may be taken (again), if it is open.
     """
 
     id: str
@@ -179,13 +97,25 @@ class Job:
     taken_by: str = ""
     progress: dict[str, Any] = field(default_factory=dict)
     request: str = ""
+    parts: int = 0
+    due: datetime | None = None
 
     @property
     def created_at(self) -> datetime:
         return time_of(self.id)
 
+    def is_silent(self, now: datetime) -> bool:
+        """Tell whether its worker has not renewed its lease for so long that it may have died; of a kind that does."""
+        renews = self.kind == PART or self.kind in PAUSABLE
+        return bool(renews and self.taken_by and self.due and self.due - LEASE + SILENT_AFTER < now)
 
-job_from_item = reader(JOB.shape, Job)
+
+_read = reader(JOB.shape, Job, "due")
+
+
+def job_from_item(item: Item) -> Job:
+    """Return a job."""
+    return _read(item, due=from_iso(item["GSI3SK"].partition("#")[0]) if "GSI3SK" in item else None)
 
 
 Handler = Callable[[Job, datetime], datetime | None]
@@ -212,7 +142,7 @@ def job_write(
         raise Invalid(WRONG_YEAR)
     card = {"kind": kind, "state": state} | (card or {})
     item = {"id": job_id, "kind": kind, "payload": plain(payload), "state": state, "tries": 0, "card": card}
-    rows = keys.job_rows(job_id, due if state == "open" else None, place_of(kind, job_id))
+    rows = open_rows(kind, job_id, due) if state == "open" else keys.jobs_of_month(job_id)
     item |= {"request": _request.get() or None, "ttl": JOB.expiry(item)}
     return Put(key=keys.job(job_id), item=JOB.item(item | rows), when=(absent(),))
 
@@ -244,6 +174,47 @@ def get_many(job_ids: Iterable[str], *, consistent: bool = True) -> dict[str, Jo
     """Return those of some jobs that exist, by id. 1 batch get for each 100."""
     items = table.batch_get((keys.job(job_id) for job_id in job_ids), consistent=consistent)
     return {item["id"]: job_from_item(item) for item in items.values()}
+
+
+def part_id(job_id: str, number: int) -> str:
+    """Return the id of a part of a job."""
+    digest = sha256(f"{job_id} {number}".encode()).digest()
+    return new_ulid(time_of(job_id), int.from_bytes(digest[:10]))
+
+
+@access_pattern("the parts of a job", "1 batch get")
+def parts_of(job: Job) -> list[Job]:
+    """Return those parts of a job that are there, by their number."""
+    ids = [part_id(job.id, number) for number in range(job.parts)]
+    found = get_many(ids)
+    return [found[one] for one in ids if one in found]
+
+
+def summed(job: Job, parts: Iterable[Job]) -> dict[str, Any]:
+    """Return what a job has done, by the counts that its parts keep."""
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(part.progress)
+    return {**job.progress, **counts}
+
+
+def stop_writes(job: Job, state: str) -> list[Update]:
+    """Return the writes that take the parts of a job from their workers, for the transaction that stops it.
+
+    `state`: what the job becomes; its parts are cancelled with it, and rest otherwise. 1 batch get if it has any.
+    Conflict where a part ends meanwhile.
+    """
+    ends = "cancelled" if state == "cancelled" else "paused"
+    return [
+        Update(
+            key=keys.job(part.id),
+            set=_ended(ends, part.id, PART),
+            remove=("taken_by", "GSI3PK", "GSI3SK"),
+            when=(equals("state", part.state),),
+        )
+        for part in (parts_of(job) if job.parts else ())
+        if part.state in ("open", "paused")
+    ]
 
 
 @access_pattern("the jobs of a month", "1 query + 1 batch get")
@@ -357,20 +328,24 @@ def adopt() -> None:
 
 
 @access_pattern("note how far a job has come", "1 update")
-def save_checkpoint(job: Job, checkpoint: dict[str, Any], *, now: datetime) -> Job:
+def save_checkpoint(
+    job: Job, checkpoint: dict[str, Any], *, now: datetime, progress: dict[str, Any] | None = None
+) -> Job:
     """Keep how far a job has come, which forgives its tries, and renew its lease; Conflict if not ours, or it rests."""
     _rest(job, now)
     changes: dict[Path, Any] = {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)}
+    if progress is not None:
+        changes["progress"] = progress
     _change(job, changes if checkpoint == job.checkpoint else changes | {"tries": 0})
-    return replace(job, checkpoint=checkpoint)
+    return replace(job, checkpoint=checkpoint, progress=job.progress if progress is None else progress)
 
 
 @access_pattern("note what a job has done", "1 update")
-def save_progress(job: Job, progress: dict[str, Any], *, now: datetime, got_on: bool = False) -> None:
-    """Keep what a job has done and renew its lease; if it `got_on` for good, forgive its tries. Conflict as above."""
+def save_progress(job: Job, progress: dict[str, Any], *, now: datetime, error: str = "") -> None:
+    """Keep what a job has done, and what is amiss, and renew its lease. Conflict as above."""
     _rest(job, now)
     changes: dict[Path, Any] = {"progress": progress, "GSI3SK": _position(job.id, now + LEASE)}
-    _change(job, changes | {"tries": 0} if got_on else changes)
+    _change(job, changes | {"error": error} if error else changes, remove=() if error else ("error",))
 
 
 @access_pattern("mark a job done", "1 update")
@@ -389,13 +364,13 @@ def cancel_own(job: Job, reason: str, *, forget: bool = False) -> None:
 def pause_own(job: Job, reason: str) -> None:
     """Let a job rest until an editor resumes it, who then answers for it."""
     paused: dict[Path, Any] = {"state": "paused", ("card", "state"): "paused", "error": reason}
-    _change(job, paused, remove=("taken_by", "GSI3PK", "GSI3SK"))
+    _change(job, paused, remove=("taken_by", "GSI3PK", "GSI3SK"), stops="paused")
 
 
 @access_pattern("put a job off", "1 update")
 def wait_until(job: Job, due: datetime) -> None:
     """Put a job back until a later time, its tries forgiven."""
-    _change(job, {"GSI3SK": _position(job.id, due), "tries": 0})
+    _change(job, {"GSI3SK": _position(job.id, due), "tries": 0}, remove=("taken_by",))
 
 
 @access_pattern("put a failed job off, or give it up", "1 update")
@@ -404,15 +379,22 @@ def fail(job: Job, error: str, *, now: datetime) -> None:
     tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries
     if tries < MAX_TRIES:
         due = now + timedelta(seconds=2 ** max(tries, 1))
-        _change(job, {"error": error[:ERROR_CHARACTERS], "GSI3SK": _position(job.id, due)})
+        changes: dict[Path, Any] = {"error": error[:ERROR_CHARACTERS], "GSI3SK": _position(job.id, due)}
+        _change(job, changes, remove=("taken_by",))
     else:
         _close(job, "failed", error[:ERROR_CHARACTERS])
+
+
+@access_pattern("give a job up", "1 update")
+def give_up(job: Job, error: str) -> None:
+    """Let a job fail at once; see `Failed`."""
+    _close(job, "failed", error[:ERROR_CHARACTERS])
 
 
 def rests(kind: str) -> bool:
     """Tell whether jobs of a kind rest just now, since the site's switch says that it is not open; on a copy all do."""
     switch = site_switch.of_process.current()
-    return switch.is_copy or (not switch.is_open and kind in PAUSABLE)
+    return switch.is_copy or (not switch.is_open and (kind in PAUSABLE or kind == PART))
 
 
 def _rest(job: Job, now: datetime) -> None:
@@ -432,7 +414,10 @@ def _close(
         changes["error"] = error
     if forget:
         changes["payload"] = {}
-    _change(job, changes, remove=("GSI3PK", "GSI3SK", *(["error"] if forget and not error else [])))
+    remove = ("GSI3PK", "GSI3SK", *(["error"] if forget and not error else []))
+    if job.kind == PART:
+        remove += ("checkpoint",)  # it may name a user
+    _change(job, changes, remove=remove, stops="" if state == "done" else state)
 
 
 def _ended(state: str, job_id: str, kind: str, taken_by: str = "") -> dict[Path, Any]:
@@ -442,10 +427,14 @@ def _ended(state: str, job_id: str, kind: str, taken_by: str = "") -> dict[Path,
     return changes if ends is None else changes | {"ttl": ends}
 
 
-def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = ()) -> None:
-    """Change a job that this worker still holds. Repeating it, after a lost answer, is harmless."""
+def _change(job: Job, changes: Mapping[Path, Any], *, remove: tuple[str, ...] = (), stops: str = "") -> None:
+    """Change a job that this worker still holds; where that stops it, the state to which it does, its parts, too."""
     ours = (equals("taken_by", job.taken_by),)
-    table.write(Update(key=keys.job(job.id), set=changes, remove=remove, when=ours))
+    update = Update(key=keys.job(job.id), set=changes, remove=remove, when=ours)
+    if stops and (parts := stop_writes(job, stops)):
+        table.transact([update, *parts])
+    else:
+        table.write(update)
 
 
 def _position(job_id: str, due: datetime) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from dealsite.data import keys, table
 from dealsite.data.editing import audit
-from dealsite.data.entities.work import PAUSABLE, place_of
+from dealsite.data.entities.work import PAUSABLE, open_rows
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job, get
 from dealsite.data.table.errors import Conflict
@@ -24,6 +24,7 @@ from dealsite.data.table.writes import Path, Update, equals
 JobState = Literal["due", "later", "paused", "failed"]
 STATES: tuple[JobState, ...] = get_args(JobState)
 MOST_OPEN = 1_000  # that are looked at, those due longest
+TRIES = 5  # to stop a job whose parts go on
 MOST_RECENT = 500  # of this month and of the last: paused and failed ones are looked for among the newest
 
 
@@ -145,15 +146,24 @@ def _set_state(
     changes: dict[Path, Any] = {"state": state, ("card", "state"): state}
     remove = ["taken_by", "GSI3PK", "GSI3SK"]
     if state == "open":
-        rows = keys.job_rows(job_id, max(now, time_of(job_id)), place_of(job.kind, job_id))
+        rows = open_rows(job.kind, job_id, max(now, time_of(job_id)))
         changes |= {"tries": 0, "GSI3PK": rows["GSI3PK"], "GSI3SK": rows["GSI3SK"]}
         remove = ["taken_by", "error", "ttl"]
         if "by" in job.payload and job.kind in PAUSABLE:
             changes["payload", "by"] = by
     update = Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
     entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind)
-    try:
-        table.transact([update, entry])
-    except Conflict:
-        if get(job_id).state != state:  # else it was this very write, whose answer was lost
-            raise
+    for tries_left in reversed(range(TRIES)):
+        try:
+            table.transact([update, entry, *(jobs.stop_writes(job, state) if state != "open" else ())])
+            break
+        except Conflict:
+            now_there = get(job_id)
+            if now_there.state == state:  # it was this very write, whose answer was lost
+                break
+            if not (now_there.parts and now_there.state == job.state and tries_left):
+                raise
+            job = now_there  # a part of it ended meanwhile
+    if job.parts and state != "open":  # nobody counts on
+        progress = jobs.summed(job, jobs.parts_of(job))
+        table.write(Update(key=keys.job(job_id), set={"progress": progress}, when=(equals("state", state),)))

@@ -3,9 +3,9 @@
 An announcement is a job of the kind `send_message`. Its id is the id of each of its messages, minted for the time at
 which they go out. One that is written with its deal has the deal's own id.
 
-The recipients are read in four segments side by side: all users by a parallel scan of UserIndex, watchers by
+The recipients are split into up to 16 parts (`jobs/parts.py`): all users by a parallel scan of UserIndex, watchers by
 ranges of their names, those of a brand and of a category merged as they come. After each batch of up to 100 a
-segment notes where it is. A batch may be sent twice, by the next worker after a crash or by two at once: a
+part notes where it is. A batch may be sent twice, by the next worker after a crash or by two at once: a
 message that is there is left as it is.
 """
 
@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from threading import Event, Lock
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
@@ -29,8 +26,10 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.editing import audit
 from dealsite.data.entities.people import HEADLINE_CHARACTERS, HOT_DEAL, NEW_DEAL, TEXT_CHARACTERS, is_muted
 from dealsite.data.entities.work import SEND_MESSAGE
-from dealsite.data.jobs import jobs
-from dealsite.data.jobs.jobs import job_write, payload_from_item, payload_to_item, stored_as
+from dealsite.data.jobs import jobs, parts
+from dealsite.data.jobs.jobs import job_write
+from dealsite.data.jobs.parts import PartPayload
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item, stored_as
 from dealsite.data.people import messages
 from dealsite.data.people.users import count as count_users
 from dealsite.data.table.convert import Item
@@ -38,28 +37,16 @@ from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.data.table.ids import time_of
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import Page, newest_first
-from dealsite.data.table.writes import Check, Put, Update, Write, absent, equals, exists
+from dealsite.data.table.writes import Check, Put, absent, exists
 
-WATCHER_PARTS = ("0", "d", "k", "r")  # where the segments of watchers begin
-SEGMENTS = len(WATCHER_PARTS)
+WATCHER_PARTS = (*"0bcdegjklmnprstw",)  # where the ranges of watchers begin, if there are 16
+PART_USERS = 1000  # for fewer than that a part is too much work
 PAGE = 1000  # recipients read at once
 BATCH = 100  # recipients between two checkpoints
 FRESH_SECONDS = 5.0  # a page that was read longer ago is read again: of its users, some may be gone
-PROGRESS_SECONDS = 1.0  # between two notes of progress, which renew the lease
-THREADS = SEGMENTS
+TURN_SECONDS = 15.0  # then other jobs get their turn
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
-
-
-@dataclass(slots=True)
-class Segment:
-    """How far a part of the recipients has come; `start` is the row to go on after."""
-
-    name: str
-    start: Item = field(default_factory=dict)
-    sent: int = 0
-    skipped: int = 0
-    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,110 +58,92 @@ class Recipient:
     row: Item
 
 
-@access_pattern(
-    "send an announcement", "2 batch gets + 1 query + 1 transaction + 4 scans + 2 batch inserts + 6 updates"
-)
-def send_message(job: jobs.Job, now: datetime) -> None:
-    """Carry out a job of this kind, from wherever it has come to.
+@access_pattern("split an announcement", "2 batch gets + 1 transaction")
+def send_message(job: jobs.Job, now: datetime) -> datetime | None:
+    """Carry out a job of this kind; returns when it is to be looked after again, None when it is done.
 
     Raises jobs.Cancelled where the deal is gone or over, Conflict where another worker or an editor has taken
-    the job. 1 batch get of the deal, 1 query and 1 transaction to begin; then for each 1,000 recipients 1 scan
-    or query, for each 100 of them 4 requests and 1 update, and each second 1 update.
+    the job. Later 1 batch get, and what looking after its parts costs.
     """
-    _FanOut(job, now).run()
+    job = _as_of_now(job, now)
+    if job.parts:
+        return parts.look_after(job, now=now)
+    users = reach(_words(job).audience.audience()).users
+    count = 1
+    while count < parts.MOST and count * PART_USERS < users:
+        count *= 2
+    payloads = [PartPayload(job.id, number, count) for number in range(count)]
+    progress = payload_to_item(AnnouncementProgress(total=users))
+    return parts.split(job, payloads, progress=progress, now=now)
 
 
-class _FanOut:
-    """One worker's turn at one announcement."""
+@access_pattern("send a part of an announcement", "1 batch get + 1 get + 1 scan + 1 batch insert + 1 update")
+def send_part(job: jobs.Job, part: jobs.Job, now: datetime) -> datetime | None:
+    """Send a part of an announcement, from wherever it has come to; returns when it goes on, None when it is done.
 
-    def __init__(self, job: jobs.Job, now: datetime) -> None:
-        self.now, self.began = now, monotonic()
-        self.job = _as_of_now(job, now)
-        payload = payload_from_item(AnnouncementPayload, job.payload)
-        kept = self.job.checkpoint
-        words = payload_from_item(AnnouncementCheckpoint, kept) if kept else payload
+    1 batch get; for each 1,000 recipients 1 get and 1 scan, or 1 query for each brand and category; for each 100 of
+    them 4 requests and 1 update.
+    """
+    return _Sending(job, part, now).run()
+
+
+class _Sending:
+    """One worker's turn at one part."""
+
+    def __init__(self, job: jobs.Job, part: jobs.Job, now: datetime) -> None:
+        self.job, self.part, self.now, self.began = job, part, now, monotonic()
+        self.which = parts.payload_of(part)
+        payload, words = payload_from_item(AnnouncementPayload, job.payload), _words(job)
         self.audience = words.audience.audience()
         self.reach = reach(self.audience)
         self.message = {"kind": self.audience.kind, "headline": words.headline, "deal": payload.deal}
         self.message["text"] = payload.text
-        self.segments = _claim(job)
-        self.before = payload_from_item(AnnouncementProgress, job.progress)
-        self.total = self.before.total or self.reach.users
-        self.stop, self.lock, self.noted_at = Event(), Lock(), self.began
+        self.start: Item = part.checkpoint.get("start", {})
+        self.sent, self.skipped = (part.progress.get(name, 0) for name in ("sent", "skipped"))
 
-    def run(self) -> None:
-        """Work on all segments at once; the first error stops them all and is raised."""
-        self._note_progress()
-        open_segments = [segment for segment in self.segments if not segment.done]
-        with ThreadPoolExecutor(THREADS, "segment") as threads:
-            try:
-                running = [threads.submit(copy_context().run, self._send, one) for one in open_segments]
-                wait(running)
-            finally:
-                self.stop.set()
-        failed = [error for one in running if (error := one.exception()) is not None]
-        if failed:
-            raise failed[0]
-        self._note_progress()
+    def run(self) -> datetime | None:
+        """Send page after page until none is left or the turn is over."""
+        while True:
+            parts.job_of(self.part)  # it may have been cancelled
+            read_at = monotonic()
+            page, is_last = self._users() if self.audience.everyone else self._watchers()
+            for first in range(0, len(page), BATCH):
+                if monotonic() - read_at > FRESH_SECONDS:
+                    is_last = False
+                    break
+                self._send(page[first : first + BATCH])
+            if is_last:
+                return None
+            if monotonic() - self.began > TURN_SECONDS:
+                return self._moment()
 
-    def _send(self, segment: Segment) -> None:
-        try:
-            while not segment.done:
-                read_at = monotonic()
-                page, ended = self._page(segment)
-                for first in range(0, len(page), BATCH):
-                    batch = page[first : first + BATCH]
-                    if self.stop.is_set() or monotonic() - read_at > FRESH_SECONDS:
-                        break
-                    last = ended and batch[-1] is page[-1]
-                    self._send_batch(segment, batch, done=last)
-                if ended and not page:
-                    self._send_batch(segment, [], done=True)
-                if self.stop.is_set():
-                    return
-        except BaseException:
-            self.stop.set()
-            raise
+    def _moment(self) -> datetime:
+        return self.now + timedelta(seconds=monotonic() - self.began)
 
-    def _send_batch(self, segment: Segment, batch: list[Recipient], *, done: bool) -> None:
+    def _send(self, batch: list[Recipient]) -> None:
         wanted = [one.username for one in batch if not one.muted]
         messages.deliver(messages.message_item(name, self.job.id, **self.message) for name in wanted)
         table.tell("messages", len(wanted))
-        start = batch[-1].row if batch else segment.start
-        sent, skipped = segment.sent + len(wanted), segment.skipped + len(batch) - len(wanted)
-        table.write(
-            Update(
-                key=keys.job_segment(self.job.id, segment.name),
-                set={"start": start, "sent": sent, "skipped": skipped, "done": done},
-                when=(equals("taken_by", self.job.taken_by),),
-            )
+        self.start = batch[-1].row
+        self.sent, self.skipped = self.sent + len(wanted), self.skipped + len(batch) - len(wanted)
+        progress = {"sent": self.sent, "skipped": self.skipped}
+        self.part = jobs.save_checkpoint(
+            self.part, {"start": self.start}, now=self._moment(), progress=progress
         )
-        segment.start, segment.sent, segment.skipped, segment.done = start, sent, skipped, done
-        with self.lock:
-            if monotonic() - self.noted_at >= PROGRESS_SECONDS:
-                self._note_progress()
 
-    def _note_progress(self) -> None:
-        seconds = monotonic() - self.began
-        progress = AnnouncementProgress(
-            self.total,
-            sum(one.sent for one in self.segments),
-            sum(one.skipped for one in self.segments),
-            self.before.milliseconds + round(seconds * 1000),
-        )
-        got_on = progress.sent + progress.skipped > self.before.sent + self.before.skipped
-        now = self.now + timedelta(seconds=seconds)
-        jobs.save_progress(self.job, payload_to_item(progress), now=now, got_on=got_on)
-        self.noted_at = monotonic()
+    def _users(self) -> tuple[list[Recipient], bool]:
+        """Return the next of all users, and whether they are the last ones of this part."""
+        part, start = (self.which.number, self.which.count), self.start or None
+        rows = table.scan_page(index=keys.USER_INDEX, limit=PAGE, start=start, segment=part)
+        found = []
+        for row in rows.items:
+            key = {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)}
+            found.append(Recipient(row["PK"].partition("#")[2], is_muted(row), key))
+        return found, rows.start is None
 
-    def _page(self, segment: Segment) -> tuple[list[Recipient], bool]:
-        """Return the next recipients of a segment, and whether they are its last ones."""
-        number = int(segment.name)
-        return _users(segment, number) if self.audience.everyone else self._watchers(segment, number)
-
-    def _watchers(self, segment: Segment, number: int) -> tuple[list[Recipient], bool]:
-        """Merge the watchers of brand and category, as far as all have been read; consistent."""
-        low, high = watchers_between(number, segment.start.get("username", ""))
+    def _watchers(self) -> tuple[list[Recipient], bool]:
+        """Merge the next watchers of brand and category, as far as all have been read; consistent."""
+        low, high = watchers_between(self.which, self.start.get("username", ""))
         muted: dict[str, bool] = {}
         horizon = None
         watches = [keys.brand_watch.partition(slug) for slug in self.reach.brands]
@@ -193,26 +162,16 @@ class _FanOut:
         return found, horizon is None
 
 
-def _users(segment: Segment, number: int) -> tuple[list[Recipient], bool]:
-    part, start = (number, SEGMENTS), segment.start or None
-    rows = table.scan_page(index=keys.USER_INDEX, limit=PAGE, start=start, segment=part)
-    found = []
-    for row in rows.items:
-        key = {name: row[name] for name in ("PK", "SK", keys.USER_INDEX)}
-        found.append(Recipient(row["PK"].partition("#")[2], is_muted(row), key))
-    return found, rows.start is None
-
-
-def watchers_between(number: int, after: str) -> tuple[str, str]:
-    """Return the lowest and highest sort key of one segment of a watch partition, after a user name.
+def watchers_between(part: PartPayload, after: str) -> tuple[str, str]:
+    """Return the lowest and highest sort key of one part of a watch partition, after a user name.
 
     `!` sorts before every character that a user name can go on with.
     """
     user = keys.brand_watch.between()[0]
-    start = WATCHER_PARTS[number]
-    last = number + 1 == SEGMENTS
-    end = keys.TOP if last else chr(ord(WATCHER_PARTS[number + 1]) - 1) + keys.TOP
-    return f"{user}{after}!" if after else f"{user}{start}", f"{user}{end}"
+    starts = WATCHER_PARTS[:: len(WATCHER_PARTS) // part.count]
+    is_last = part.number + 1 == part.count
+    end = keys.TOP if is_last else chr(ord(starts[part.number + 1]) - 1) + keys.TOP
+    return f"{user}{after}!" if after else f"{user}{starts[part.number]}", f"{user}{end}"
 
 
 def _as_of_now(job: jobs.Job, now: datetime) -> jobs.Job:
@@ -231,25 +190,11 @@ def _as_of_now(job: jobs.Job, now: datetime) -> jobs.Job:
     return jobs.save_checkpoint(job, payload_to_item(words), now=now)
 
 
-def _claim(job: jobs.Job) -> list[Segment]:
-    """Return the segments as they were left, and make them ours: whoever had them cannot note anything any more."""
-    low, high = keys.job_segment.between()
-    rows = table.query(keys.job(job.id)[0], low=low, high=high, consistent=True)
-    left = {row["name"]: row for row in rows}
-    segments = [_segment(str(number), left.get(str(number), {})) for number in range(SEGMENTS)]
-    ours = Check(key=keys.job(job.id), when=(equals("taken_by", job.taken_by),), otherwise=Conflict())
-    writes: list[Write] = [ours]
-    for segment in segments:
-        named = {"type": "JobSegment", "job": job.id, "name": segment.name, "taken_by": job.taken_by}
-        writes.append(Update(key=keys.job_segment(job.id, segment.name), set=named))
-    table.transact(writes)
-    return segments
-
-
-def _segment(name: str, row: Item) -> Segment:
-    return Segment(
-        name, row.get("start", {}), row.get("sent", 0), row.get("skipped", 0), bool(row.get("done"))
-    )
+def _words(job: jobs.Job) -> AnnouncementPayload | AnnouncementCheckpoint:
+    """Return what says what it tells, and to whom."""
+    if job.checkpoint:
+        return payload_from_item(AnnouncementCheckpoint, job.checkpoint)
+    return payload_from_item(AnnouncementPayload, job.payload)
 
 
 PAGE_SIZE = 25
@@ -321,6 +266,7 @@ class AnnouncementProgress:
     sent: int = 0
     skipped: int = 0
     milliseconds: int = 0
+    noted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,7 +208,7 @@ def test_a_form_of_the_overview_leads_back_to_where_it_stood(editor, troubles):
 @pytest.mark.budget
 @pytest.mark.usefixtures("troubles")
 @pytest.mark.parametrize(
-    ("view", "queries", "units"), [("deals", 4, 12), ("office", 11, 18), ("site", 6 + len(SCHEDULE), 12)]
+    ("view", "queries", "units"), [("deals", 4, 12), ("office", 11, 18), ("site", 13 + len(SCHEDULE), 16)]
 )
 def test_the_overview_reads_few_units(sign_in, view, queries, units):
     browser = sign_in("admin", username="root")

@@ -13,7 +13,7 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
 from tests.builders import EDITOR, HOUR, NOW, WORKER, make_announcement, make_brand, make_deal, make_id
 from tests.cms.conftest import HTMX
-from tests.jobs import run_next
+from tests.jobs import run_all, run_next
 from tests.people import make_user
 
 ADDRESS = "/cms/jobs/"
@@ -94,7 +94,7 @@ def test_a_job_is_paused_resumed_and_cancelled(editor, deal):
 def test_a_failed_job_is_tried_again(editor, deal, monkeypatch):
     send(deal)
     with monkeypatch.context() as patch:
-        patch.setattr(announcements, "_claim", lambda job: 1 / 0)
+        patch.setattr(announcements, "reach", lambda audience: 1 / 0)
         now = NOW
         while jobs.get(JOB).state == "open":
             run_next(now=now)
@@ -102,13 +102,13 @@ def test_a_failed_job_is_tried_again(editor, deal, monkeypatch):
     assert "Try again" in page(editor.get(ADDRESS))
     act(editor, "retry")
     make_user("ann")
-    assert run_next(now=NOW)
+    run_all(now=NOW)
     assert jobs.get(JOB).state == "done"
 
 
 def test_what_went_on_meanwhile_is_said_and_is_no_error(editor, deal):
     send(deal)
-    run_next(now=NOW)
+    run_all(now=NOW)
     response = editor.post(reverse("cms_pause_job", args=[JOB]), follow=True)
     assert response.status_code == 200
     assert "This job is done already." in page(response)

@@ -11,7 +11,7 @@ from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid, time_of
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_deal
 from tests.cms.conftest import inputs
-from tests.jobs import run_next
+from tests.jobs import run_all, run_next
 from tests.people import make_user
 
 ADDRESS = "/cms/messages/new/"
@@ -66,7 +66,7 @@ def test_a_message_is_written_looked_at_and_sent(editor, deal):
     )
     job = jobs.get(row.id)
     assert (job.payload["text"], job.payload["by"], job.state) == ("Only today.", "eve", "open")
-    run_next(now=NOW)
+    run_all(now=NOW)
     assert messages.get("ann", row.id).headline == "Look at this"
 
 
@@ -209,7 +209,7 @@ def test_what_is_typed_is_shown_as_text(editor, deal):
 
 def test_the_list_shows_planned_and_sent_ones(editor, deal):
     send(editor, compose(editor, deal, headline="First", audience="brand"))
-    run_next(now=NOW)
+    run_all(now=NOW)
     send(editor, compose(editor, deal, headline="Second", send_at="2026-11-21T14:00"))
     text = page(editor.get(reverse("cms_messages")))
     assert text.index("Second") < text.index("First")
@@ -264,7 +264,7 @@ def test_publishing_a_draft_can_announce_it(editor, deal):
     assert editor.post(address, typed).status_code == 302
     (row,) = sent()
     assert (row.headline, row.audience.is_union) == ("Brand new", True)
-    run_next(now=NOW)
+    run_all(now=NOW)
     assert [messages.get(name, row.id).headline for name in ("ann", "bob", "cleo")] == ["Brand new"] * 3
     assert "are told" in page(editor.get(reverse("cms_deal", args=[row.deal])))
 

@@ -19,7 +19,7 @@ from dealsite.data.commerce.payment_record import PAYMENT_TOTALS, Sum, apply_tot
 from dealsite.data.editing import audit
 from dealsite.data.entities.commerce import CANCELLED, PLACED, SHIPPED
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import jobs, payloads
 from dealsite.data.people import messages, users
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid
@@ -285,7 +285,7 @@ def test_cancelling_what_nobody_paid_costs_what_it_says():
     first, *_others = owe(3)
     payload = order_changes.ExpiryPayload("ann", first.order)
     give_up(first)
-    job = jobs.Job(new_ulid(NOW), order_changes.EXPIRE_ORDER, jobs.payload_to_item(payload))
+    job = jobs.Job(new_ulid(NOW), order_changes.EXPIRE_ORDER, payloads.payload_to_item(payload))
     measured(order_changes.expire)(job, NOW + 30 * DAY)
     assert order_of(first).status == CANCELLED
 

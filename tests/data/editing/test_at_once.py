@@ -45,7 +45,7 @@ def work(wait_for_indexes: Callable[[], None]) -> Callable[..., int]:
     def run(now: Any = NOW + MINUTE) -> int:
         for turn in range(100):
             wait_for_indexes()
-            if not run_next(now=now + turn * MINUTE):
+            if not run_next(now=now + turn * MINUTE / 60):
                 return turn
         raise AssertionError("It never ends.")
 

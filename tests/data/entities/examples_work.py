@@ -27,6 +27,7 @@ EXAMPLES: dict[str, Item] = {
                 },
                 "payload": {"deal": OTHER_ID},
                 "tries": 2,
+                "parts": 4,
                 "taken_by": OTHER_ID,
                 "checkpoint": {"headline": "Look"},
                 "progress": {"sent": 3},
@@ -37,20 +38,6 @@ EXAMPLES: dict[str, Item] = {
                 "traceparent": f"00-{'4b' * 16}-{'5c' * 8}-01",
                 "ttl": TTL,
                 **keys.job_rows(ID, from_iso(LATER), work.place_of(work.SEND_MESSAGE, ID)),
-            }
-        ),
-    ),
-    "JobSegment": at(
-        keys.job_segment(ID, "2"),
-        work.JOB_SEGMENT.item(
-            {
-                "job": ID,
-                "name": "2",
-                "taken_by": OTHER_ID,
-                "start": {"PK": "USER#ada", "SK": "USER#ada", "UserIndex": "USER#ada"},
-                "sent": 3,
-                "skipped": 1,
-                "done": False,
             }
         ),
     ),

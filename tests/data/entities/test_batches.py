@@ -10,7 +10,7 @@ from dealsite.data.editing.bulk import BulkResult, Chunk, chunk_put, expires_at
 from dealsite.data.editing.imports import Import, SourceFile
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.imports import BULK_CHUNK, BULK_ROW, IMPORT
-from dealsite.data.jobs.jobs import payload_from_item, payload_to_item
+from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.imports.layout import Layout
 from tests.data.entities.examples_batches import EXAMPLES, JOB, LAYOUT
 from tests.data.entities.sound import assert_is_sound, problems_with

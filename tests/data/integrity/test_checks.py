@@ -484,16 +484,6 @@ DERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         keys.job(SENT),
         "GSI3PK",
     ),
-    "an announcement's numbers": (
-        change_in(keys.job(SENT), ("progress", "sent"), 7),
-        keys.job(SENT),
-        "sent is 7, counted 1",
-    ),
-    "an announcement's segment of no job": (
-        put(keys.job_segment(DRAFT, "0"), type="JobSegment", job=DRAFT, name="0"),
-        keys.job_segment(DRAFT, "0"),
-        "belongs to no job",
-    ),
     "a deal whose announcement is lost": (
         change(keys.deal(LATER), announced=True),
         keys.deal(LATER),
@@ -697,11 +687,6 @@ UNDERIVED: dict[str, tuple[Callable[[], None], keys.Key, str]] = {
         put(keys.brand("x"), type="Brand", slug="x"),
         keys.brand("x"),
         "name is missing",
-    ),
-    "a segment under another's key": (
-        put(keys.job_segment(SENT, "9"), type="JobSegment", job=SENT, name="8"),
-        keys.job_segment(SENT, "9"),
-        "belongs under",
     ),
     "an id that is none": (
         put(("DRAFT#x#y", "DRAFT#x#y"), type="Draft", id="x#y", card={}),

@@ -193,15 +193,17 @@ def test_only_messages_can_be_paused_and_cancelled():
     assert queue.may_act(jobs.get(add_job(2, kind=SEND_MESSAGE))) == ("pause", "cancel")
 
 
-@pytest.mark.parametrize("got_on", [True, False])
-def test_progress_renews_the_lease_and_forgives_tries_if_it_is_kept(wait_for_indexes, got_on):
+def test_progress_renews_the_lease_and_says_what_is_amiss_until_it_is_not(wait_for_indexes):
     job_id = add_message()
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
-    measured(jobs.save_progress)(job, {"sent": 3}, now=NOW + timedelta(seconds=30), got_on=got_on)
+    jobs.save_progress(job, {"sent": 2}, now=NOW, error="It is slow.")
+    assert jobs.get(job_id).error == "It is slow."
+    measured(jobs.save_progress)(job, {"sent": 3}, now=NOW + timedelta(seconds=30))
     wait_for_indexes()
     assert jobs.take_next(now=NOW + jobs.LEASE) is None
-    assert (jobs.get(job_id).progress, jobs.get(job_id).tries) == ({"sent": 3}, 0 if got_on else 1)
+    now = jobs.get(job_id)
+    assert (now.progress, now.tries, now.error) == ({"sent": 3}, 1, "")
 
 
 def test_a_checkpoint_forgives_tries_if_it_is_another_than_before(wait_for_indexes):

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from dealsite.data.jobs.jobs import UnknownVersion, payload_from_item, payload_to_item, stored_as
+from dealsite.data.jobs.payloads import UnknownVersion, payload_from_item, payload_to_item, stored_as
 from tests.builders import NOW
 
 

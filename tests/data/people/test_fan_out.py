@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,12 @@ from dealsite.data.catalogue.relations import BRAND_WATCH, CATEGORY_WATCH
 from dealsite.data.entities.work import SEND_MESSAGE, place_of
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs, queue
+from dealsite.data.jobs.parts import PartPayload
 from dealsite.data.people import announcements, messages, users
 from dealsite.data.people.announcements import Audience
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
-from dealsite.data.table.writes import Update
+from dealsite.data.table.writes import Delete, Update
 from tests.builders import (
     DAY,
     EDITOR,
@@ -62,10 +64,13 @@ def send(audience=Audience(), message_id=JOB, **overrides):  # noqa: B008
     return make_announcement(DEAL, message_id, audience=audience, **words)
 
 
+settle = {"wait": lambda: None}  # until indexes show what was written
+
+
 def work(now=NOW):
     """Let a worker do what is due."""
     while run_next(now=now):
-        pass
+        settle["wait"]()
 
 
 def received(message_id=JOB):
@@ -79,11 +84,12 @@ def once(names):
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
+def small(monkeypatch, wait_for_indexes):
     """Pages and batches so small that a few users are many."""
+    monkeypatch.setitem(settle, "wait", wait_for_indexes)
     monkeypatch.setattr(announcements, "PAGE", 3)
     monkeypatch.setattr(announcements, "BATCH", 2)
-    monkeypatch.setattr(announcements, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(announcements, "PART_USERS", 3)
 
 
 @pytest.mark.engines("native", "local")
@@ -187,18 +193,11 @@ def test_a_message_that_was_read_stays_read_when_it_is_sent_again(wait_for_index
     work()
     messages.mark_read("ann", JOB, now=NOW)
     wait_for_indexes()
-    for number in range(announcements.SEGMENTS):  # as if no worker had noted anything
-        key = keys.job_segment(JOB, str(number))
-        table.write(Update(key=key, set={"start": {}, "sent": 0, "done": False}))
-    again = Update(
-        key=keys.job(JOB),
-        set={
-            "state": "open",
-            ("card", "state"): "open",
-            **keys.job_rows(JOB, NOW, place_of(SEND_MESSAGE, JOB)),
-        },
-    )
-    table.write(again)
+    rows = keys.job_rows(JOB, NOW, place_of(SEND_MESSAGE, JOB))
+    for part in jobs.parts_of(jobs.get(JOB)):  # as if no worker had noted anything
+        table.write(Delete(key=keys.job(part.id)))
+    changes: dict[Any, Any] = {"state": "open", ("card", "state"): "open", **rows}
+    table.write(Update(key=keys.job(JOB), set=changes, remove=("parts", "ttl")))
     wait_for_indexes()
     work(NOW + HOUR)
     assert received() == once(NAMES)
@@ -219,24 +218,37 @@ def test_an_announcement_waits_for_its_minute(wait_for_indexes):
     assert messages.get("ann", later).sent_at == NOW + HOUR
 
 
-def test_two_workers_at_once_send_one_message_each(wait_for_indexes):
+def test_two_workers_at_a_part_send_one_message_each(wait_for_indexes, monkeypatch):
+    monkeypatch.setattr(announcements, "PART_USERS", 1000)
     seed()
     wait_for_indexes()
     send()
     wait_for_indexes()
+    assert run_next(now=NOW)  # splits it
+    wait_for_indexes()
+    job = jobs.get(JOB)
     first = jobs.take_next(now=NOW)
     wait_for_indexes()
-    second = jobs.take_next(now=NOW + jobs.LEASE)  # the first one was slow; it is still at it
-    assert first.id == second.id
+    second = take_of(first.id, NOW + jobs.LEASE)  # the first one was slow; it is still at it
     outcomes = at_once(
-        lambda: announcements.send_message(first, NOW),
-        lambda: announcements.send_message(second, NOW + jobs.LEASE),
+        lambda: announcements.send_part(job, first, NOW),
+        lambda: announcements.send_part(job, second, NOW + jobs.LEASE),
     )
-    jobs.finish(second)
     assert isinstance(outcomes[0], errors.Conflict)
     assert outcomes[1] is None
     assert received() == once(NAMES)
-    assert jobs.get(JOB).progress["sent"] == len(NAMES)
+    jobs.finish(second)
+    wait_for_indexes()
+    work(NOW + DAY)
+    assert (jobs.get(JOB).state, jobs.get(JOB).progress["sent"]) == ("done", len(NAMES))
+
+
+def take_of(job_id, now):
+    """Take a job, whatever else is due."""
+    while (job := jobs.take_next(now=now)) is not None:
+        if job.id == job_id:
+            return job
+    raise AssertionError("It is not due.")
 
 
 @pytest.mark.engines("native", "local")
@@ -259,27 +271,6 @@ def interrupt(monkeypatch, act, after=3):
         return real(items)
 
     monkeypatch.setattr(messages, "deliver", deliver)
-
-
-def test_a_worker_notes_nothing_more_when_another_has_taken_over(wait_for_indexes, monkeypatch):
-    seed()
-    wait_for_indexes()
-    send()
-    wait_for_indexes()
-    first = jobs.take_next(now=NOW)
-    left: list[tuple[jobs.Job, list[announcements.Segment]]] = []
-
-    def take_over():
-        wait_for_indexes()
-        second = jobs.take_next(now=NOW + HOUR)
-        left.append((second, announcements._claim(second)))
-
-    interrupt(monkeypatch, take_over, after=2)
-    monkeypatch.setattr(announcements, "THREADS", 1)
-    with pytest.raises(errors.Conflict):
-        announcements.send_message(first, NOW)
-    ((second, segments),) = left
-    assert announcements._claim(second) == segments
 
 
 def test_a_paused_announcement_stops_and_goes_on_when_it_is_resumed(wait_for_indexes, monkeypatch):
@@ -367,11 +358,11 @@ def test_a_page_that_was_read_long_ago_is_read_again(wait_for_indexes, monkeypat
         return clock[0]
 
     monkeypatch.setattr(announcements, "monotonic", tick)
-    monkeypatch.setattr(announcements, "THREADS", 1)
+    monkeypatch.setattr(announcements, "TURN_SECONDS", 1000.0)
     monkeypatch.setattr(announcements, "PAGE", 100)
     with table.metered() as meter:
         work()
-    assert sum(index == "UserIndex" for _, index in meter.log) > announcements.SEGMENTS
+    assert sum(index == "UserIndex" for _, index in meter.log) > jobs.get(JOB).parts
     assert received() == once(NAMES)
 
 
@@ -388,7 +379,6 @@ def test_throttling_without_end_puts_the_job_back_and_progress_forgives_tries(wa
 
         with monkeypatch.context() as patch:
             interrupt(patch, refuse, after=1)
-            patch.setattr(announcements, "THREADS", 1)
             work(now)
         job = jobs.get(JOB)
         if job.state == "done":
@@ -406,7 +396,7 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_
     send()
     now = NOW
     with monkeypatch.context() as patch:
-        patch.setattr(announcements, "_claim", lambda job: 1 / 0)
+        patch.setattr(announcements, "reach", lambda audience: 1 / 0)
         for _ in range(jobs.MAX_TRIES):
             wait_for_indexes()
             work(now)
@@ -621,9 +611,9 @@ def test_announcements_are_listed_newest_first_by_cursor(wait_for_indexes):
 
 @pytest.mark.budget
 def test_what_a_fan_out_costs(monkeypatch):
-    monkeypatch.setattr(announcements, "PAGE", 1000)
+    for name in ("PAGE", "PART_USERS"):
+        monkeypatch.setattr(announcements, name, 1000)
     monkeypatch.setattr(announcements, "BATCH", 100)
-    monkeypatch.setattr(announcements, "PROGRESS_SECONDS", 60.0)
     seed(["ann"])
     send()
     with table.metered() as meter:
@@ -631,12 +621,11 @@ def test_what_a_fan_out_costs(monkeypatch):
     counted = Counter(meter.log)
     assert counted == {
         ("Query", "GSI3"): counted[("Query", "GSI3")],  # to find it, wherever it was looked for
-        ("UpdateItem", None): 1 + 4 + 2 + 1,  # take; each segment; progress before and after; finish
-        ("GetItem", None): 1,
-        ("BatchGetItem", None): 2,  # the deal; how many users there are
-        ("Query", None): 1,  # segments
+        ("UpdateItem", None): 2 + 4 + 3,  # taken and put off; its part; taken, looked after, done
+        ("GetItem", None): 3 + 2,  # of whom is it an editor
+        ("BatchGetItem", None): 5,
         ("TransactWriteItems", None): 1,
-        ("Scan", "UserIndex"): 4,
+        ("Scan", "UserIndex"): 1,
         ("BatchExecuteStatement", None): 1,
     }
 
@@ -653,13 +642,15 @@ def test_the_table_is_whole_while_an_announcement_is_on_its_way(wait_for_indexes
 
 
 @pytest.mark.parametrize(
-    ("number", "after", "expected"),
+    ("number", "count", "after", "expected"),
     [
-        (0, "", ("USER#0", "USER#c\U0010ffff")),
-        (1, "ann", ("USER#ann!", "USER#j\U0010ffff")),
-        (2, "kim", ("USER#kim!", "USER#q\U0010ffff")),
-        (3, "", ("USER#r", "USER#\U0010ffff")),
+        (0, 1, "", ("USER#0", "USER#\U0010ffff")),
+        (0, 4, "", ("USER#0", "USER#d\U0010ffff")),
+        (1, 4, "fay", ("USER#fay!", "USER#k\U0010ffff")),
+        (2, 4, "lou", ("USER#lou!", "USER#q\U0010ffff")),
+        (3, 4, "", ("USER#r", "USER#\U0010ffff")),
+        (15, 16, "", ("USER#w", "USER#\U0010ffff")),
     ],
 )
-def test_a_segment_of_watchers_is_a_range_of_names(number, after, expected):
-    assert announcements.watchers_between(number, after) == expected
+def test_a_part_of_watchers_is_a_range_of_names(number, count, after, expected):
+    assert announcements.watchers_between(PartPayload(JOB, number, count), after) == expected

@@ -50,14 +50,13 @@ def stored() -> list[str]:
 
 
 @at_any_request
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("users_of_a_part", [5, 1000])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("audience", AUDIENCES)
-def test_a_worker_may_end_at_any_request(audience, when, threads, new_table, monkeypatch):
+def test_a_worker_may_end_at_any_request(audience, when, users_of_a_part, new_table, monkeypatch):
     monkeypatch.setattr(announcements, "PAGE", 3)
     monkeypatch.setattr(announcements, "BATCH", 2)
-    monkeypatch.setattr(announcements, "PROGRESS_SECONDS", 0.0)
-    monkeypatch.setattr(announcements, "THREADS", threads)
+    monkeypatch.setattr(announcements, "PART_USERS", users_of_a_part)
     seen = set()
     for at in itertools.count(1):
         new_table()
@@ -77,6 +76,6 @@ def test_a_worker_may_end_at_any_request(audience, when, threads, new_table, mon
         assert [str(problem) for problem in checks.find()] == []
         if not crasher.crashed:
             break
-        assert at < 100
+        assert at < 160
     assert at > 20
     assert {0, len(NAMES)} < seen  # it did end before, within and after the sending
