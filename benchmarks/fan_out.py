@@ -1,4 +1,4 @@
-"""A message to very many users: how fast a worker sends it, beside what the engine itself can write; what it costs."""
+"""A message to very many users: how fast workers send it, what it costs, and how long a new password waits then."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import orjson
@@ -26,12 +27,16 @@ USERS = 100_000
 BATCH = 25
 ANSWER_SECONDS = 60
 THREADS = 4
+SLOWER = (5, 50)  # milliseconds that each call takes longer where workers share
 WRITE_UNIT_PRICE = 0.7625 / 1_000_000  # dollars, on demand, in Frankfurt
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """Rates in messages a second, memory in MB."""
+    """Rates in messages a second, memory in MB, seconds until mails of new passwords were sent meanwhile.
+
+    `shared`: the rates by how many milliseconds each call takes longer, and how many workers share the message.
+    """
 
     users: int
     rate: float
@@ -39,6 +44,8 @@ class Sending:
     memory_at_first: float
     memory_at_most: float
     write_units: float
+    mails: list[float]
+    shared: dict[tuple[int, int], float]
 
     @property
     def share(self) -> float:
@@ -47,7 +54,7 @@ class Sending:
 
 
 def measure(folder: Path, users: int = USERS) -> Sending:
-    """Fill an engine with users, let it write as fast as it can, then let a worker in a process of its own send."""
+    """Fill an engine with users, let it write as fast as it can, then let workers in processes of their own send."""
     from django.conf import settings
 
     from dealsite.data import table
@@ -55,38 +62,95 @@ def measure(folder: Path, users: int = USERS) -> Sending:
     from dealsite.data.table import schema
     from dealsite.engine.server import Engine
 
-    with Engine(folder) as engine:
-        endpoint_url = engine.url
-        settings.DYNAMODB_ENDPOINT_URL = endpoint_url
+    with Engine(folder / "engine") as engine:
+        settings.DYNAMODB_ENDPOINT_URL = engine.url
         table.reset()
         buckets.forget()
         schema.create_table()
         print(f"Making {users:,} users ...", flush=True)
-        write(endpoint_url, map(_user, range(users)))
-        announce()
+        few = users // 5
+        _make_users(engine.url, range(few))
+        deal = publish()
+        shared = {
+            (slower, workers): few / _send(folder, deal, few, workers=workers, slower=slower).seconds
+            for slower in SLOWER
+            for workers in (1, 2, 4)
+        }
+        _make_users(engine.url, range(few, users))
         print("Sending ...", flush=True)
-        before = _bare_rate(endpoint_url, 1, users // 4)
-        told = _worker(endpoint_url)
-        after = _bare_rate(endpoint_url, 2, users // 4)
+        before = _bare_rate(engine.url, 1, users // 4)
+        sent = _send(folder, deal, users, mails=True)
+        after = _bare_rate(engine.url, 2, users // 4)
         table.reset()
-    if told["sent"] != users:
-        raise SystemExit(f"{told['sent']:,} messages went to {users:,} users.")
     return Sending(
         users,
-        users / told["seconds"],
+        users / sent.seconds,
         2 / (1 / before + 1 / after),
-        told["memory"][0],
-        max(told["memory"]),
-        told["write_units"],
+        *sent.told[0]["memory"],
+        sent.told[0]["write_units"],
+        sent.mails,
+        shared,
     )
 
 
-def _worker(endpoint_url: str) -> dict[str, Any]:
-    environ = {**os.environ, "DYNAMODB_ENDPOINT_URL": endpoint_url}
-    command = [sys.executable, "-m", "benchmarks.sending"]
-    done = subprocess.run(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, check=True)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How long a message took, what each worker told of it, and how long mails waited meanwhile."""
+
+    seconds: float
+    told: list[dict[str, Any]]
+    mails: list[float]
+
+
+def _send(
+    folder: Path, deal: str, users: int, *, workers: int = 1, slower: int = 0, mails: bool = False
+) -> Sent:
+    """Let some workers send a message to all users; each of their calls takes so many milliseconds longer."""
+    from django.conf import settings
+
+    from dealsite.data.jobs import jobs, processes
+
+    url = settings.DYNAMODB_ENDPOINT_URL
+    running = [_worker(url, folder / f"worker-{number}", slower) for number in range(workers)]
+    while len(processes.listed(now=datetime.now(UTC))) < workers:
+        time.sleep(0.1)
+    started = time.perf_counter()
+    job_id, waited = announce(deal), list[float]()
+    while (job := jobs.get(job_id)).state == "open":
+        if mails and job.progress.get("sent"):
+            waited.append(_mail(len(waited)))
+        time.sleep(0.2)
+    seconds = time.perf_counter() - started
+    told = []
+    for one in running:
+        one.terminate()
+        told.append(json.loads(one.communicate()[0].rpartition("\n")[2]))  # mails stand before it
+    if (sent := jobs.get(job_id).progress["sent"]) != users:
+        raise SystemExit(f"{sent:,} messages went to {users:,} users.")
+    return Sent(seconds, told, waited)
+
+
+def _worker(url: str, folder: Path, slower: int) -> subprocess.Popen[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    environ = {**os.environ, "DYNAMODB_ENDPOINT_URL": url, "DEALSITE_VAR": str(folder)}
+    command = [sys.executable, "-m", "benchmarks.sending", str(slower)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    return subprocess.Popen(command, cwd=ROOT, env=environ, **pipes)
+
+
+def _mail(number: int) -> float:
+    """Have a user ask for a new password; return how many seconds passed until its mail was sent."""
+    from dealsite.data import table
+    from dealsite.data.jobs import jobs
+    from dealsite.data.people.mails import PASSWORD_RESET, PasswordResetPayload
+    from dealsite.data.table.ids import new_ulid
+
+    started, now = time.perf_counter(), datetime.now(UTC)
+    payload, job_id = PasswordResetPayload(f"user{number:06d}"), new_ulid(now)
+    table.write(jobs.job_write(PASSWORD_RESET, payload, job_id=job_id, due=now))
+    while jobs.get(job_id).state == "open":
+        time.sleep(0.01)
+    return time.perf_counter() - started
 
 
 def _bare_rate(endpoint_url: str, number: int, count: int) -> float:
@@ -132,6 +196,16 @@ def post(endpoint_url: str, bodies: list[bytes]) -> None:
         list(threads.map(send, bodies))
 
 
+def _make_users(endpoint_url: str, numbers: range) -> None:
+    """Make users, and count them in one shard of their counter."""
+    from dealsite.data import keys, table
+    from dealsite.data.table.writes import Update
+
+    write(endpoint_url, map(_user, numbers))
+    key = keys.user_count.given(0)
+    table.write(Update(key=key, set={"type": "UserCount"}, add={"count": len(numbers)}))
+
+
 def _user(number: int) -> dict[str, Any]:
     from dealsite.data import keys
     from dealsite.data.table.ids import iso
@@ -162,11 +236,10 @@ def _message(number: int, message_id: str) -> dict[str, Any]:
 WORDS = {"kind": "hot_deal", "headline": "Mechanical keyboard with quiet switches", "deal": "0" * 26}
 
 
-def announce() -> None:
-    """Publish a deal and order a message about it to all users."""
+def publish() -> str:
+    """Publish a deal; return its id."""
     from dealsite.data.catalogue import brands, categories, publishing
     from dealsite.data.catalogue.content import DealContent
-    from dealsite.data.people import announcements
     from dealsite.data.table.ids import new_ulid
 
     now = datetime.now(UTC)
@@ -181,15 +254,25 @@ def announce() -> None:
     )
     deal_id = new_ulid(now - timedelta(minutes=1))
     publishing.publish(content, deal_id=deal_id, brand=brand, by="bench", now=now)
+    return deal_id
+
+
+def announce(deal: str) -> str:
+    """Order a message about a deal to all users; return its id."""
+    from dealsite.data.people import announcements
+    from dealsite.data.table.ids import new_ulid
+
+    message_id = new_ulid(now := datetime.now(UTC))
     announcements.send(
-        deal_id,
-        message_id=new_ulid(now),
+        deal,
+        message_id=message_id,
         headline=WORDS["headline"],
         text="",
         audience=announcements.Audience(),
         by="user000000",
         now=now,
     )
+    return message_id
 
 
 def table_of(sending: Sending) -> str:
@@ -202,6 +285,12 @@ def table_of(sending: Sending) -> str:
         ("worker's memory at first, MB", f"{sending.memory_at_first:.0f}"),
         ("worker's memory at most, MB", f"{sending.memory_at_most:.0f}"),
         ("write units on Amazon DynamoDB", f"{sending.write_units:,.0f}"),
+        *(
+            (f"calls take {slower} ms longer, {workers} workers: messages a second", f"{rate:,.0f}")
+            for (slower, workers), rate in sending.shared.items()
+        ),
+        ("a new password is mailed meanwhile after, s: half of them", f"{median(sending.mails):.2f}"),
+        ("all of them", f"{max(sending.mails):.2f}"),
         ("their price on demand, US dollars", f"{sending.write_units * WRITE_UNIT_PRICE:.2f}"),
     ]
     return two_columns("a message to all users", rows)

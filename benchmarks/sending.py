@@ -1,4 +1,7 @@
-"""python -m benchmarks.sending: a worker that runs one job, and prints what that took, as JSON."""
+"""python -m benchmarks.sending MILLISECONDS: a worker each of whose calls takes so much longer.
+
+When it is told to stop, it prints as JSON how much memory it took, in MB, and the write units of its jobs.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import json
 import sys
 import threading
 import time
-from datetime import UTC, datetime
+from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 MEGABYTE = 1024 * 1024
 
@@ -17,28 +21,32 @@ def main() -> int:
 
     django.setup()
 
+    from django.core.management import call_command
+
     from dealsite.data import table
-    from dealsite.data.jobs import jobs
-    from dealsite.data.people import announcements
+    from dealsite.data.table.connection import Connection
     from dealsite.worker import loop
 
-    table.be_patient()
-    (sent,) = announcements.newest().rows
+    seconds = float(sys.argv[1]) / 1000
+    exchange, work_on = Connection.exchange, loop.work_on
+
+    def later(*given: Any) -> Any:
+        time.sleep(seconds)
+        return exchange(*given)
+
+    if seconds:
+        Connection.exchange = later
     memory = [_memory()]
     stop = threading.Event()
     watch = threading.Thread(target=_watch, args=(memory, stop))
     watch.start()
-    started = time.perf_counter()
     with table.metered() as meter:
-        while jobs.get(sent.id).state == "open":
-            if (job := loop.take(now=datetime.now(UTC))) is not None:
-                loop.work_on(job, datetime.now(UTC))
-    seconds = time.perf_counter() - started
+        metered = copy_context()
+        loop.work_on = lambda *given: metered.copy().run(work_on, *given)
+        call_command("worker")
     stop.set()
     watch.join()
-    progress = jobs.get(sent.id).progress
-    told = {"seconds": seconds, "sent": progress["sent"], "write_units": float(meter.write_units)}
-    json.dump(told | {"memory": memory}, sys.stdout)
+    json.dump({"write_units": float(meter.write_units), "memory": [memory[0], max(memory)]}, sys.stdout)
     return 0
 
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
-from itertools import cycle
+from itertools import chain, cycle
 from random import sample
 
 import structlog
@@ -69,8 +69,9 @@ class Lookout:
 
     def __init__(self) -> None:
         self._due: dict[str, datetime] = {}
-        all_places = [place for lane in LANES for place in places(lane)]
-        self._next = cycle(sample(all_places, len(all_places)))
+        bulk, others = places("bulk"), [*places("mail"), *places("asked")]
+        at_random = zip(sample(bulk, len(bulk)), sample(others, len(others)), strict=True)
+        self._next = cycle(chain(*at_random))  # every other is bulk, of which workers share the parts
 
     def note(self, place: str, due: datetime | None) -> None:
         """Keep when the next job at a place is due; None for no job there."""

@@ -90,13 +90,8 @@ HANDLERS: dict[str, jobs.Handler] = {
     **dict.fromkeys(GONE, no_longer_done),
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
-SOON_SECONDS, SOON = (
-    1.0,
-    5,
-)  # between two looks for jobs everywhere, and how many of them after the last that came
-IDLE_SECONDS = (
-    4.0  # between two looks at one place when none came since; the consumer says at once when there is one
-)
+SOON_SECONDS, SOON = 1.0, 5  # between two looks everywhere, and how many of them after the last job
+IDLE_SECONDS = 2.0  # between two looks at one place when none came since; the stream tells at once
 SLICE_SECONDS = 0.1  # between two looks whether the worker is to stop
 CHARGE_SECONDS = 15.0  # while no payment is due: then one partition of their index is asked after the other
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
@@ -170,7 +165,9 @@ def _run(
         if woken.is_set():
             woken.clear()
             soon = SOON
-        if not site_switch.of_process.lets_work():
+        now = clock()
+        is_due = any(is_over(done_at[work], span, now=now) for work, span in spans.items())
+        if (is_due or soon > 0) and not site_switch.of_process.lets_work():  # else whoever takes a job looks
             if not site_switch.of_process.known.is_copy:
                 logger.warning("worker_waits", reason=str(Unavailable()))
             elif not says_so:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections import Counter
@@ -11,15 +12,18 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from dealsite.data import table
-from dealsite.data.jobs import leases
+from dealsite.data import keys, table
+from dealsite.data.jobs import jobs, leases, processes
+from dealsite.data.table.ids import iso, new_ulid
 from dealsite.engine.server import Engine
 from tests.buckets import KEYS, REGION, empty_bucket
-from tests.builders import HOUR, make_deal
+from tests.builders import HOUR, make_announcement, make_deal
+from tests.people import make_user
 from tests.setup.conftest import Site, own_engine, start_site, wait_for  # noqa: F401 - fixtures
 from tests.setup.mixed_load import Browser
 
 FOUND_SECONDS = 3.0  # from publishing to being found on every machine
+USERS = 12_000
 NEW_SECONDS = 30.0  # from its start until a new machine finds
 IDLE_SECONDS = 20.0
 
@@ -128,6 +132,58 @@ def test_a_deal_is_found_on_every_machine_and_whatever_dies_another_goes_on(
     assert took["found"] < FOUND_SECONDS
     assert took["new machine"] < NEW_SECONDS
     assert took["taken over"] < leases.SPAN_SECONDS + 2 * leases.RENEW_SECONDS
+
+
+@pytest.mark.sample(quick=0, whole=1)
+def test_two_machines_share_a_message_and_whose_worker_dies_another_one_goes_on(
+    start_machine: Callable[[str], Machine], record_property: Callable[[str, object], None]
+):
+    now = timezone.now()
+    for first in range(0, USERS, 1000):
+        table.insert([a_user(number) for number in range(first, first + 1000)])
+    make_user("eve", roles=["editor"])
+    deal = make_deal(live_at=now - HOUR, now=now)
+    a, b = start_machine("a"), start_machine("b")
+    seconds_until(
+        lambda: len(processes.listed(now=timezone.now())) == 6
+    )  # a worker and two web processes each
+
+    message = make_announcement(deal.id, new_ulid(now), by="eve", now=now)
+    seconds_until(lambda: bool(jobs.get(message).progress.get("sent")))
+    worked = {part.taken_by for part in jobs.parts_of(jobs.get(message)) if part.taken_by}
+    os.kill(b.pid(b"worker"), signal.SIGKILL)
+    os.kill(a.pid(b"worker"), signal.SIGKILL)
+    said = set[str]()
+
+    def is_done() -> bool:
+        job = jobs.get(message)
+        said.add(job.error)
+        return job.state == "done"
+
+    took = seconds_until(is_done)
+    record_property("printed", f"{len(worked)} parts at once; done {took:.0f} s after both workers died")
+    assert jobs.SILENT in said
+    assert jobs.get(message).progress["sent"] == USERS + 1
+    rows = (row for row in table.scan_all(consistent=True) if row["type"] == "Message")
+    got = Counter(row["username"] for row in rows if row["id"] == message)
+    assert (len(got), {*got.values()}) == (USERS + 1, {1})
+
+
+def a_user(number: int) -> dict[str, Any]:
+    username = f"user{number:06d}"
+    pk, sk = keys.user(username)
+    return {
+        "PK": pk,
+        "SK": sk,
+        "type": "User",
+        "username": username,
+        "name": username,
+        "password": "-",
+        "email": f"{username}@example.org",
+        "created_at": iso(timezone.now()),
+        "registration": "-",
+        **keys.user_index(username),
+    }
 
 
 @pytest.mark.sample(quick=0, whole=1)

@@ -1,8 +1,7 @@
 """Placing an order, all of what was shown or nothing, in one transaction; then ship it, deliver it, or cancel it.
 
-The transaction holds 3 actions for each line (out of the cart, into the order, the offer checked or its
-stock taken), up to 12 instalments, and 7 others, or 8 for somebody else: 95 at 25 lines. Where the last pieces
-of several deals are bought at once and their cards find no room, a job of the same transaction marks them.
+The transaction holds 3 actions for each line (out of the cart, into the order, its offer or stock), up to 12
+instalments, and 7 others, or 8 for somebody else: 95 at 25 lines. A job marks what is sold out and finds no room.
 """
 
 from collections.abc import Mapping, Sequence
@@ -442,9 +441,8 @@ def _expect_before(order: Order, status: str) -> None:
 
 def _is_given_up(found: Sequence[Payment]) -> bool:
     """Tell whether nothing of an order was paid, and its first payment is not tried any more."""
-    return any(one.number == 1 and one.final for one in found) and not any(
-        one.status in PAID for one in found
-    )
+    is_over = any(one.number == 1 and one.final for one in found)
+    return is_over and not any(one.status in PAID for one in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,8 +456,8 @@ class ExpiryPayload:
 @access_pattern("cancel an order that nobody paid", "1 get + 1 query + 2 batch gets + 1 transaction")
 def expire(job: Job, now: datetime) -> None:
     """Carry out a job of this kind: cancel an order that nothing was paid of since, nor will be by itself."""
-    payload = payload_from_item(ExpiryPayload, job.payload)
-    cancel(payload.username, payload.order, by=SITE, reason=NEVER_PAID, now=now, given_up=True)
+    of = payload_from_item(ExpiryPayload, job.payload)
+    cancel(of.username, of.order, by=SITE, reason=NEVER_PAID, now=now, given_up=True)
 
 
 ADDRESS_CHANGED = "The address of your order was changed"  # a message's headline

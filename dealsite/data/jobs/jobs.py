@@ -247,7 +247,7 @@ def take_next(
 
     Of a kind that is not among `kinds` none is taken: it is put off by a few seconds, its tries as they were, so
     that workers of a newer build find it. Each costs 1 update more, and `note_unknown` hears of its kind.
-    While the site is not open, those that may rest do.
+    While the site is not open, those that may rest do, which costs 1 query more for each place with jobs.
     """
     for place in everywhere(*LANES) if at is None else at:
         if (job := _take_at(place, now, kinds, note_unknown, note_due)) is not None:
@@ -263,9 +263,12 @@ def _take_at(
     note_due: Callable[[str, datetime | None], None],
 ) -> Job | None:
     token = new_ulid(now)
-    limit = LOOKED_AT if site_switch.of_process.current().is_open else 1_000
+    partition = keys.open_jobs.partition(place)
+    rows = table.query(partition, index=keys.GSI3, limit=LOOKED_AT)
+    if rows and not site_switch.of_process.current().is_open:  # behind those that rest
+        rows = table.query(partition, index=keys.GSI3, limit=1_000)
     note_due(place, None)
-    for row in table.query(keys.open_jobs.partition(place), index=keys.GSI3, limit=limit):
+    for row in rows:
         if (due := from_iso(row["GSI3SK"].partition("#")[0])) > now:
             note_due(place, due)
             return None

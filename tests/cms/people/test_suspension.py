@@ -10,7 +10,7 @@ from dealsite.accounts import passwords
 from dealsite.data.people import messages, sessions, users
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, HOUR, make_announcement, make_deal
-from tests.jobs import run_next
+from tests.jobs import run_all, run_next
 from tests.people import make_user, signed_in
 
 PASSWORD = "correct horse battery"
@@ -115,5 +115,5 @@ def test_suspending_shows_what_is_open_and_a_planned_message_waits_for_another_e
     assert messages.inbox("olga").rows == []
     assert "Whoever ordered this is no editor any more." in olga.get("/cms/messages/").content.decode()
     olga.post(f"/cms/jobs/{message_id}/resume/")
-    run_next(now=due)
+    run_all(now=due)
     assert [message.headline for message in messages.inbox("olga").rows] == ["Look"]

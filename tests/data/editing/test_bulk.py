@@ -609,6 +609,7 @@ def test_each_step_of_a_change_and_of_its_undo():
     measured(bulk.refuse)(job, job, [refused], in_all=1)
     assert measured(bulk.is_changed)(JOB, one.id)
     assert set(measured(bulk.outcomes)(JOB, [one.id, two.id])) == {one.id, two.id}
+    assert (measured(bulk.marks)(JOB, 1), bulk.marks(JOB, 2)) == ([one.id], [])
     jobs.finish(jobs.get(JOB))
     ordered = measured(bulk.undo)(bulk.get(JOB), undo_id=UNDO, by=EDITOR, now=NOW)
     assert (ordered.id, ordered.progress["total"]) == (UNDO, 1)

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from dealsite.data import table
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import jobs, parts
 from dealsite.data.people import announcements, messages
 from dealsite.data.table import errors, ids
 from tests.builders import NOW, make_announcement, make_deal, make_id
@@ -196,5 +196,11 @@ def test_an_announcement_reaches_all_in_one_go_where_they_are_few(wait_for_index
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
     assert job is not None
-    measured(announcements.send_message)(job, NOW)
+    assert measured(announcements.send_message)(job, NOW) == NOW + parts.LOOK_EVERY
+    (part,) = jobs.parts_of(job := jobs.get(job.id))
+    wait_for_indexes()
+    taken = jobs.take_next(now=NOW)
+    assert taken is not None
+    assert taken.id == part.id
+    measured(announcements.send_part)(job, taken, NOW)
     assert [len(messages.inbox(name).rows) for name in ("sam", "tom")] == [1, 1]
