@@ -91,7 +91,7 @@ HANDLERS: dict[str, jobs.Handler] = {
 }
 OF_PERSONS = {*accounts.HANDLERS, *mails.HANDLERS}  # once over, they name nobody any more
 SOON_SECONDS, SOON = 1.0, 5  # between two looks everywhere, and how many of them after the last job
-IDLE_SECONDS = 2.0  # between two looks at one place when none came since; the stream tells at once
+IDLE_SECONDS = 3.0  # between two looks at one place when none came since; the stream tells at once
 SLICE_SECONDS = 0.1  # between two looks whether the worker is to stop
 CHARGE_SECONDS = 15.0  # while no payment is due: then one partition of their index is asked after the other
 ENDED = ("processed", "failed", "cancelled")  # outcomes of a payment that was charged
