@@ -1,13 +1,21 @@
-"""Running jobs as a worker does, one after the other, here and now."""
+"""Running jobs as a worker does, one after the other, here and now, and the one first that is due longest."""
 
 from datetime import datetime
 
+from dealsite.data import keys, table
+from dealsite.data.entities.work import LANES
+from dealsite.data.jobs import jobs
 from dealsite.worker import loop
 
 
 def run_next(*, now: datetime) -> bool:
     """Take and run one due job; False if there is none."""
-    job = loop.take(now=now)
+    first = {
+        place: rows[0]["GSI3SK"]
+        for place in jobs.everywhere(*LANES)
+        if (rows := table.query(keys.open_jobs.partition(place), index=keys.GSI3, limit=1))
+    }
+    job = loop.take(now=now, at=sorted(first, key=first.__getitem__))
     if job is not None:
         loop.work_on(job, now)
     return job is not None

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-import boto3
 import pytest
 from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
 
 from dealsite import site_setup
 from dealsite.buckets import impatient
+from tests.buckets import empty_bucket
 from tests.builders import NOW
 
 
@@ -23,11 +23,8 @@ def s3() -> Iterator[str]:
     server.start()
     _, port = server.get_host_and_port()
     address = f"http://127.0.0.1:{port}"
-    client = boto3.client(
-        "s3", "us-east-1", endpoint_url=address, aws_access_key_id="x", aws_secret_access_key="x"
-    )
     for name in ("media", "private", "questions"):
-        client.create_bucket(Bucket=name)
+        empty_bucket(address, name)  # all servers of a process have the same buckets
     yield address
     server.stop()
 
