@@ -11,11 +11,14 @@ from dealsite.worker import loop
 def run_next(*, now: datetime) -> bool:
     """Take and run one due job; False if there is none."""
     first = {
-        place: rows[0]["GSI3SK"]
+        place: [
+            row["GSI3SK"] for row in table.query(keys.open_jobs.partition(place), index=keys.GSI3, limit=1)
+        ]
         for place in jobs.everywhere(*LANES)
-        if (rows := table.query(keys.open_jobs.partition(place), index=keys.GSI3, limit=1))
     }
-    job = loop.take(now=now, at=sorted(first, key=first.__getitem__))
+    job = loop.take(
+        now=now, at=sorted(first, key=lambda place: first[place] or ["~"])
+    )  # none: an index may lag
     if job is not None:
         loop.work_on(job, now)
     return job is not None
