@@ -69,28 +69,24 @@ def measure(folder: Path, users: int = USERS) -> Sending:
         schema.create_table()
         print(f"Making {users:,} users ...", flush=True)
         few = users // 5
-        _make_users(engine.url, range(few))
+        make_users(engine.url, range(few))
         deal = publish()
         shared = {
             (slower, workers): few / _send(folder, deal, few, workers=workers, slower=slower).seconds
             for slower in SLOWER
             for workers in (1, 2, 4)
         }
-        _make_users(engine.url, range(few, users))
+        make_users(engine.url, range(few, users))
         print("Sending ...", flush=True)
         before = _bare_rate(engine.url, 1, users // 4)
         sent = _send(folder, deal, users, mails=True)
         after = _bare_rate(engine.url, 2, users // 4)
         table.reset()
-    return Sending(
-        users,
-        users / sent.seconds,
-        2 / (1 / before + 1 / after),
-        *sent.told[0]["memory"],
-        sent.told[0]["write_units"],
-        sent.mails,
-        shared,
-    )
+    (told,) = sent.told
+    first, most = told["memory"]
+    engine_rate = 2 / (1 / before + 1 / after)
+    rate = users / sent.seconds
+    return Sending(users, rate, engine_rate, first, most, told["write_units"], sent.mails, shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +192,7 @@ def post(endpoint_url: str, bodies: list[bytes]) -> None:
         list(threads.map(send, bodies))
 
 
-def _make_users(endpoint_url: str, numbers: range) -> None:
+def make_users(endpoint_url: str, numbers: range) -> None:
     """Make users, and count them in one shard of their counter."""
     from dealsite.data import keys, table
     from dealsite.data.table.writes import Update

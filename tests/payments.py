@@ -34,6 +34,7 @@ from dealsite.gateways.interface import Gateway
 from dealsite.gateways.testing import TestGateway
 from tests.builders import NOW, make_id
 from tests.gateways.ledger import Ledger
+from tests.jobs import places
 from tests.people import give_card, make_user
 
 
@@ -105,7 +106,7 @@ def work(now: datetime, gateway: Gateway) -> None:
         order_changes.EXPIRE_ORDER: order_changes.expire,
         payments.REFUND_PAYMENT: partial(charging.refund_payments, gateway=gateway, currency="EUR"),
     }
-    while (job := jobs.take_next(now=now)) is not None:
+    while (job := jobs.take_next(now=now, at=places())) is not None:
         handler = handlers.get(job.kind)
         if handler is not None:
             handler(job, now)

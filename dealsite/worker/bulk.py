@@ -156,9 +156,7 @@ def change_many(job: Job, now: datetime) -> datetime | None:
     last = bulk.last_chunk(job.id)
     if last is None or last.number == 1:
         return batch.go_on()
-    count = min(last.number, parts.MOST)
-    payloads = [PartPayload(job.id, number, count) for number in range(count)]
-    return parts.split(job, payloads, progress=job.progress, now=now)
+    return parts.split(job, [parts.ANY] * min(last.number, parts.MOST), progress=job.progress, now=now)
 
 
 def undo_many(job: Job, now: datetime) -> datetime | None:
@@ -170,8 +168,7 @@ def undo_many(job: Job, now: datetime) -> datetime | None:
         return _UndoBatch(job, now).go_on()
     marks = bulk.marks(order.undoes or "", max(CHUNK, -(-order.total // parts.MOST)))
     ranges = [*zip([None, *marks], [*marks[: parts.MOST - 1], None], strict=False)]
-    payloads = [PartPayload(job.id, number, len(ranges), *one) for number, one in enumerate(ranges)]
-    return parts.split(job, payloads, progress=job.progress, now=now)
+    return parts.split(job, ranges, progress=job.progress, now=now)
 
 
 @dataclass(frozen=True, slots=True)

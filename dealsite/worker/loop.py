@@ -143,54 +143,43 @@ def run(
     nothing. Raises PartDied when one of `parts`, the worker's other threads, has died.
     """
     woken = woken or threading.Event()
-    with Crew(woken) as crew:
-        _run(stop, crew, woken, expire=expire, clock=clock, parts=parts)
-
-
-def _run(
-    stop: threading.Event,
-    crew: Crew,
-    woken: threading.Event,
-    *,
-    expire: bool,
-    clock: Callable[[], datetime],
-    parts: Iterable[Part],
-) -> None:
     spans = between_jobs(expire=expire)
     done_at = dict.fromkeys(spans, datetime.min.replace(tzinfo=UTC)) | {schedule.check_alarms: clock()}
     says_so, soon, lookout = False, SOON, Lookout()
-    while not stop.is_set():
-        job = None
-        check_parts(parts)
-        if woken.is_set():
-            woken.clear()
-            soon = SOON
-        now = clock()
-        is_due = any(is_over(done_at[work], span, now=now) for work, span in spans.items())
-        if (is_due or soon > 0) and not site_switch.of_process.lets_work():  # else whoever takes a job looks
-            if not site_switch.of_process.known.is_copy:
-                logger.warning("worker_waits", reason=str(Unavailable()))
-            elif not says_so:
-                logger.warning("worker_rests", reason=site_switch.COPY_RESTS)
-                says_so = True
-            stop.wait(SOON_SECONDS)
-            continue
-        try:
-            crew.check()
-            at = lookout.places(crew.lanes(), now=clock(), everywhere=soon > 0)
-            if (job := take(now=clock(), at=at, note_due=lookout.note)) is not None:
-                crew.start(functools.partial(work_on, job, clock()))
-            for work, span in [*spans.items()]:
-                if is_over(done_at[work], span, now=clock()):
-                    spans[work] = spans.pop(work)  # behind the others, which have their turn should it fail
-                    work(now=clock())
-                    done_at[work] = clock()
-        except Unavailable as error:
-            logger.warning("worker_waits", reason=str(error))
-            soon = SOON
-        soon = SOON if job or crew.is_busy else soon - 1
-        if job is None:
-            rest(SOON_SECONDS if soon > 0 else IDLE_SECONDS, stop, woken, parts)
+    with Crew(woken) as crew:
+        while not stop.is_set():
+            job = None
+            check_parts(parts)
+            if woken.is_set():
+                woken.clear()
+                soon = SOON
+            now = clock()
+            is_due = any(is_over(done_at[work], span, now=now) for work, span in spans.items())
+            # While nothing is to be done, only whoever takes a job looks at the switch.
+            if (is_due or soon > 0) and not site_switch.of_process.lets_work():
+                if not site_switch.of_process.known.is_copy:
+                    logger.warning("worker_waits", reason=str(Unavailable()))
+                elif not says_so:
+                    logger.warning("worker_rests", reason=site_switch.COPY_RESTS)
+                    says_so = True
+                stop.wait(SOON_SECONDS)
+                continue
+            try:
+                crew.check()
+                at = lookout.places(crew.lanes(), now=now, everywhere=soon > 0)
+                if (job := take(now=clock(), at=at, note_due=lookout.note)) is not None:
+                    crew.start(functools.partial(work_on, job, clock()))
+                for work, span in [*spans.items()]:
+                    if is_over(done_at[work], span, now=clock()):
+                        spans[work] = spans.pop(work)  # behind the others, should it fail
+                        work(now=clock())
+                        done_at[work] = clock()
+            except Unavailable as error:
+                logger.warning("worker_waits", reason=str(error))
+                soon = SOON
+            soon = SOON if job or crew.is_busy else soon - 1
+            if job is None:
+                rest(SOON_SECONDS if soon > 0 else IDLE_SECONDS, stop, woken, parts)
 
 
 def rest(seconds: float, stop: threading.Event, woken: threading.Event, parts: Iterable[Part]) -> None:

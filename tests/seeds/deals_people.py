@@ -154,7 +154,7 @@ def mark_read(ask: Ask) -> Both:
     "Send a hot deal to all users",
     "Scan UserIndex; PutItem MESSAGES#u each",
     announcements.send_part,
-    "1 batch get + 1 get + 1 scan + 2 batch inserts + 1 update",
+    "1 batch get + 1 scan + 2 batch inserts + 1 update",
     differs=f"{SENT} Who wants none is told by the index's key.",
 )
 def hot_deal(ask: Ask) -> Both:
@@ -168,7 +168,7 @@ def hot_deal(ask: Ask) -> Both:
     "Tell the watchers of a brand of a new deal",
     "Query BRANDWATCH#b; PutItem MESSAGES#u each",
     announcements.send_part,
-    "1 batch get + 1 get + 1 query + 1 batch insert + 1 update",
+    "1 batch get + 1 query + 1 batch insert + 1 update",
     differs=ANNOUNCED,
 )
 def new_deal_of_brand(ask: Ask) -> Both:
@@ -186,7 +186,7 @@ def new_deal_of_brand(ask: Ask) -> Both:
     "Tell the watchers of a category of a new deal",
     "Query CATEGORYWATCH#c; PutItem MESSAGES#u each",
     announcements.send_part,
-    "1 batch get + 1 get + 1 query + 1 batch insert + 1 update",
+    "1 batch get + 1 query + 1 batch insert + 1 update",
     differs=ANNOUNCED,
 )
 def new_deal_of_category(ask: Ask) -> Both:

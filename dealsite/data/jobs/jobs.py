@@ -56,9 +56,8 @@ SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of
 MAX_TRIES = 8
 AHEAD = timedelta(hours=1)  # of this clock: no worker's that is right is so far ahead
 LOOKED_AT = 10  # jobs of a partition that others may be taking just now
-OPEN = tuple(
-    keys.open_jobs.partition(place) for lane in LANES for place in places(lane)
-)  # partitions of open jobs
+# The partitions of open jobs.
+OPEN = tuple(keys.open_jobs.partition(place) for lane in LANES for place in places(lane))
 PAGE_SIZE = 25
 _request: ContextVar[str] = ContextVar("request", default="")  # whose id stands in each job that is added
 
@@ -334,12 +333,15 @@ def adopt() -> None:
 def save_checkpoint(
     job: Job, checkpoint: dict[str, Any], *, now: datetime, progress: dict[str, Any] | None = None
 ) -> Job:
-    """Keep how far a job has come, which forgives its tries, and renew its lease; Conflict if not ours, or it rests."""
+    """Keep how far a job has come, which forgives its tries, and renew its lease; Conflict if not ours, or it rests.
+
+    What was amiss before is not any more.
+    """
     _rest(job, now)
     changes: dict[Path, Any] = {"checkpoint": checkpoint, "GSI3SK": _position(job.id, now + LEASE)}
     if progress is not None:
         changes["progress"] = progress
-    _change(job, changes if checkpoint == job.checkpoint else changes | {"tries": 0})
+    _change(job, changes if checkpoint == job.checkpoint else changes | {"tries": 0}, remove=("error",))
     return replace(job, checkpoint=checkpoint, progress=job.progress if progress is None else progress)
 
 

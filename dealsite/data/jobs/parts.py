@@ -20,9 +20,10 @@ from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Put, Update, absent, equals
+from dealsite.data.table.writes import Put, Update, Write, absent, equals
 
 MOST = 16  # parts of a job
+ANY = (None, None)  # a part that is no range
 LOOK_EVERY = timedelta(seconds=2)
 RESTED_AFTER = timedelta(seconds=20)  # without a look, and the job rested: that time does not count
 
@@ -39,17 +40,23 @@ class PartPayload:
 
 
 @access_pattern("split a job into parts", "1 transaction")
-def split(job: Job, payloads: Sequence[PartPayload], *, progress: dict[str, Any], now: datetime) -> datetime:
-    """Split a job into up to 16 parts; returns when to look after them. Conflict if it is not ours any more."""
-    changes = {"parts": len(payloads), "progress": progress | {"noted_at": iso(now)}}
-    ours = Update(key=keys.job(job.id), set=changes, when=(equals("taken_by", job.taken_by),))
-    table.transact([ours, *(_put(job, payload, now) for payload in payloads)])
+def split(
+    job: Job, ranges: Sequence[tuple[str | None, str | None]], *, progress: dict[str, Any], now: datetime
+) -> datetime:
+    """Split a job into up to 16 parts, by what each begins after and its last; returns when to look after them.
+
+    Conflict if it is not ours any more.
+    """
+    changes = {"parts": len(ranges), "progress": progress | {"noted_at": iso(now)}}
+    writes: list[Write] = [
+        Update(key=keys.job(job.id), set=changes, when=(equals("taken_by", job.taken_by),))
+    ]
+    for number, one in enumerate(ranges):
+        payload = payload_to_item(PartPayload(job.id, number, len(ranges), *one))
+        put = job_write(PART, payload, job_id=jobs.part_id(job.id, number), due=now)
+        writes.append(Put(key=put.key, item=put.item | {"progress": {}}, when=(absent(),)))
+    table.transact(writes)
     return now + LOOK_EVERY
-
-
-def _put(job: Job, payload: PartPayload, now: datetime) -> Put:
-    put = job_write(PART, payload_to_item(payload), job_id=jobs.part_id(job.id, payload.number), due=now)
-    return Put(key=put.key, item=put.item | {"progress": {}}, when=(absent(),))
 
 
 @access_pattern("look after the parts of a job", "1 batch get + 1 update")

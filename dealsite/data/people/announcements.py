@@ -72,12 +72,11 @@ def send_message(job: jobs.Job, now: datetime) -> datetime | None:
     count = 1
     while count < parts.MOST and count * PART_USERS < users:
         count *= 2
-    payloads = [PartPayload(job.id, number, count) for number in range(count)]
     progress = payload_to_item(AnnouncementProgress(total=users))
-    return parts.split(job, payloads, progress=progress, now=now)
+    return parts.split(job, [parts.ANY] * count, progress=progress, now=now)
 
 
-@access_pattern("send a part of an announcement", "1 batch get + 1 get + 1 scan + 1 batch insert + 1 update")
+@access_pattern("send a part of an announcement", "1 batch get + 1 scan + 1 batch insert + 1 update")
 def send_part(job: jobs.Job, part: jobs.Job, now: datetime) -> datetime | None:
     """Send a part of an announcement, from wherever it has come to; returns when it goes on, None when it is done.
 
@@ -104,7 +103,6 @@ class _Sending:
     def run(self) -> datetime | None:
         """Send page after page until none is left or the turn is over."""
         while True:
-            parts.job_of(self.part)  # it may have been cancelled
             read_at = monotonic()
             page, is_last = self._users() if self.audience.everyone else self._watchers()
             for first in range(0, len(page), BATCH):
@@ -116,6 +114,7 @@ class _Sending:
                 return None
             if monotonic() - self.began > TURN_SECONDS:
                 return self._moment()
+            parts.job_of(self.part)  # it may have been cancelled
 
     def _moment(self) -> datetime:
         return self.now + timedelta(seconds=monotonic() - self.began)

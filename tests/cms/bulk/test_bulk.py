@@ -12,12 +12,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, deal_changes, deals
 from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange, BulkTarget
 from dealsite.data.entities.imports import REFUSED
 from dealsite.data.jobs import jobs
 from dealsite.data.table.ids import iso
+from dealsite.data.table.writes import Update
 from tests.builders import (
     DAY,
     EDITOR,
@@ -346,6 +348,12 @@ def test_the_page_renews_itself_until_it_is_over(editor, made):
     assert 'hx-trigger="every 2s, seen-again"' in part
     work()
     assert "every 2s" not in editor.get(address).content.decode()
+
+
+def test_the_page_says_that_another_worker_goes_on_if_that_of_a_part_died(editor, made):
+    address = ordered(made)
+    table.write(Update(key=keys.job(JOB), set={"error": jobs.SILENT}))
+    assert f'text-muted wrap-anywhere">{jobs.SILENT}<' in editor.get(address).content.decode()
 
 
 def test_a_job_can_be_paused_and_cancelled_from_its_page(editor, made):

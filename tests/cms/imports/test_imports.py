@@ -11,7 +11,7 @@ from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from cms import import_forms
-from dealsite.data import table
+from dealsite.data import keys, table
 from dealsite.data.catalogue import deals, drafts
 from dealsite.data.editing import audit, imports
 from dealsite.data.integrity import checks
@@ -19,6 +19,7 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import profiles
 from dealsite.data.table import errors
 from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.writes import Update
 from dealsite.middleware import FILE_BYTES, IS_TOO_LARGE
 from dealsite.worker import exports, imports as running
 from tests.builders import CONDITION, NOW, all_brands, make_brand, make_deal, make_draft
@@ -83,6 +84,16 @@ def go(browser, address, do="import"):
     answer = browser.post(address, {"do": do, "version": version})
     assert answer.status_code == 302, text(answer)
     return answer
+
+
+def test_its_page_says_that_another_worker_goes_on_if_its_own_died(editor):
+    address = upload_file(editor)
+    editor.post(address, chosen(editor, address))
+    assert jobs.SILENT not in text(editor.get(address))
+    job = jobs.take_next(now=NOW)
+    position = keys.open_jobs.position(NOW + jobs.LEASE - jobs.SILENT_AFTER - timedelta(seconds=1), job.id)
+    table.write(Update(key=keys.job(job.id), set={"GSI3SK": position}))
+    assert jobs.SILENT in text(editor.get(address))
 
 
 def stored(kind):

@@ -17,7 +17,7 @@ from tests.jobs import run_all, run_next
 from tests.people import make_user
 
 ADDRESS = "/cms/jobs/"
-JOB = new_ulid(NOW, 7)
+JOB, TICK = new_ulid(NOW, 7), timedelta(milliseconds=1)
 
 
 @pytest.fixture
@@ -74,6 +74,23 @@ def test_progress_rate_and_errors_are_shown(editor, deal):
         "Failed, and is tried again: Throttled.",
     ):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_said"),
+    [
+        ({"GSI3SK": keys.open_jobs.position(NOW + jobs.LEASE - jobs.SILENT_AFTER, JOB)}, False),
+        ({"GSI3SK": keys.open_jobs.position(NOW + jobs.LEASE - jobs.SILENT_AFTER - TICK, JOB)}, True),
+        ({"error": jobs.SILENT}, True),  # the worker of a part is
+        ({"error": "Throttled.", "GSI3SK": keys.open_jobs.position(NOW, JOB)}, False),
+    ],
+)
+def test_a_job_whose_worker_is_silent_says_that_another_one_goes_on(editor, deal, changes, is_said):
+    send(deal)
+    table.write(Update(key=keys.job(JOB), set={"taken_by": WORKER, **changes}))
+    text = page(editor.get(ADDRESS))
+    assert (f"> {jobs.SILENT}<" in text) == is_said
+    assert ("Failed, and is tried again:" in text) == (changes.get("error") == "Throttled.")
 
 
 def test_a_job_is_paused_resumed_and_cancelled(editor, deal):

@@ -96,7 +96,7 @@ def test_a_runner_may_end_at_any_request_to_the_table(when, new_table):
         assert_charged_once(made, gateway)
         if not crasher.crashed:
             break
-        assert at < 120
+        assert at < 60
     assert at > 36
 
 
@@ -160,7 +160,7 @@ def test_a_refund_in_parts_may_end_at_any_request_to_the_table(when, new_table):
         assert_parts_are_back(payment, gateway)
         if not crasher.crashed:
             break
-        assert at < 120
+        assert at < 60
 
 
 @WHEN
@@ -195,7 +195,7 @@ def test_a_refund_may_end_at_any_request_to_the_table(when, new_table):
         assert whole() == []
         if not crasher.crashed:
             break
-        assert at < 80
+        assert at < 40
     assert at > 8
 
 
@@ -231,5 +231,5 @@ def test_closing_a_day_may_end_at_any_request(when, new_table):
         assert whole() == []
         if not crasher.crashed:
             break
-        assert at < 120
+        assert at < 60
     assert {0, 5} < partly

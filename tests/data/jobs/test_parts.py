@@ -40,8 +40,7 @@ class Singing:
     def split(self, job: Job, now: datetime) -> datetime | None:
         if job.parts:
             return parts.look_after(job, now=now, is_all=True)
-        payloads = [PartPayload(job.id, number, COUNT) for number in range(COUNT)]
-        return parts.split(job, payloads, progress={"total": 99}, now=now)
+        return parts.split(job, [parts.ANY] * COUNT, progress={"total": 99}, now=now)
 
     def sing(self, job: Job, part: Job, now: datetime) -> datetime | None:
         number = parts.payload_of(part).number
@@ -60,6 +59,16 @@ def singing(monkeypatch: pytest.MonkeyPatch) -> Singing:
     monkeypatch.setitem(loop.PARTS, SEND_MESSAGE, one.sing)
     table.transact([jobs.job_write(SEND_MESSAGE, {"by": EDITOR}, job_id=JOB, due=NOW)])
     return one
+
+
+def begin(settle: Callable[[], None]) -> Job:
+    """Split the job, and take one of its parts."""
+    settle()
+    assert run_next(now=NOW)
+    settle()
+    part = jobs.take_next(now=NOW)
+    assert part is not None
+    return part
 
 
 def go_on(settle: Callable[[], None], now: datetime = NOW) -> None:
@@ -94,11 +103,7 @@ def test_many_workers_share_the_parts_and_do_each_once(singing):
 
 
 def test_a_part_whose_worker_died_is_taken_within_its_lease_and_the_job_says_so(singing, wait_for_indexes):
-    wait_for_indexes()
-    assert run_next(now=NOW)
-    wait_for_indexes()
-    dead = jobs.take_next(now=NOW)
-    assert dead is not None
+    dead = begin(wait_for_indexes)
     jobs.save_checkpoint(dead, {"done": 2}, now=NOW, progress={"sent": 2})
     go_on(wait_for_indexes)
     go_on(wait_for_indexes, NOW + jobs.SILENT_AFTER)
@@ -133,11 +138,7 @@ def test_a_job_fails_with_a_part_that_does_once_the_others_are_done_and_that_one
 
 @pytest.mark.parametrize(("stop", "rests"), [(queue.pause, "paused"), (queue.cancel, "cancelled")])
 def test_who_stops_a_job_stops_its_parts_in_the_same_moment(singing, wait_for_indexes, stop, rests):
-    wait_for_indexes()
-    assert run_next(now=NOW)
-    wait_for_indexes()
-    part = jobs.take_next(now=NOW)
-    assert part is not None
+    part = begin(wait_for_indexes)
     part = jobs.save_checkpoint(part, {"done": 1}, now=NOW, progress={"sent": 1})
     stop(JOB, by=EDITOR, now=NOW)
     stop(JOB, by=EDITOR, now=NOW)
@@ -150,11 +151,7 @@ def test_who_stops_a_job_stops_its_parts_in_the_same_moment(singing, wait_for_in
 
 
 def test_a_paused_job_goes_on_where_its_parts_were(singing, wait_for_indexes):
-    wait_for_indexes()
-    assert run_next(now=NOW)
-    wait_for_indexes()
-    part = jobs.take_next(now=NOW)
-    assert part is not None
+    part = begin(wait_for_indexes)
     jobs.save_checkpoint(part, {"done": 1}, now=NOW, progress={"sent": 1})
     queue.pause(JOB, by=EDITOR, now=NOW)
     queue.resume(JOB, by=EDITOR, now=NOW + HOUR)
@@ -212,11 +209,14 @@ def test_what_parts_cost(singing, wait_for_indexes):
     wait_for_indexes()
     job = jobs.take_next(now=NOW)
     assert job is not None
-    payloads = [PartPayload(JOB, number, COUNT) for number in range(COUNT)]
-    assert measured(parts.split)(job, payloads, progress={}, now=NOW) == NOW + parts.LOOK_EVERY
+    ranges = [parts.ANY, (None, JOB), (JOB, None)]
+    assert measured(parts.split)(job, ranges, progress={}, now=NOW) == NOW + parts.LOOK_EVERY
     job = jobs.get(JOB)
     some = measured(jobs.parts_of)(job)
-    assert [(part.kind, parts.payload_of(part).number) for part in some] == [(PART, 0), (PART, 1), (PART, 2)]
+    assert {part.kind for part in some} == {PART}
+    assert [parts.payload_of(part) for part in some] == [
+        PartPayload(JOB, number, COUNT, *one) for number, one in enumerate(ranges)
+    ]
     assert measured(parts.look_after)(job, now=NOW + SECOND) is not None
     assert jobs.get(JOB).progress["milliseconds"] == 1000
     measured(parts.tell)(some[0], now=NOW)

@@ -622,7 +622,7 @@ def test_what_a_fan_out_costs(monkeypatch):
     assert counted == {
         ("Query", "GSI3"): counted[("Query", "GSI3")],  # to find it, wherever it was looked for
         ("UpdateItem", None): 2 + 4 + 3,  # taken and put off; its part; taken, looked after, done
-        ("GetItem", None): 3 + 2,  # of whom is it an editor
+        ("GetItem", None): 2 + 2,  # of whom is it an editor
         ("BatchGetItem", None): 5,
         ("TransactWriteItems", None): 1,
         ("Scan", "UserIndex"): 1,

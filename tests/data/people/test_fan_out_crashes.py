@@ -76,6 +76,6 @@ def test_a_worker_may_end_at_any_request(audience, when, users_of_a_part, new_ta
         assert [str(problem) for problem in checks.find()] == []
         if not crasher.crashed:
             break
-        assert at < 160
+        assert at < 100
     assert at > 20
     assert {0, len(NAMES)} < seen  # it did end before, within and after the sending
