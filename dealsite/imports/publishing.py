@@ -24,6 +24,7 @@ from dealsite.imports.rows import (
     NewDeal,
     Remark,
     Result,
+    Shares,
     deals_there,
     drafts_there,
     shown,
@@ -124,6 +125,7 @@ class Import:
     updating: Updating | None = None
     left_out: Collection[int] = ()
     change: Callable[[DealChange], object] = lambda change: None
+    shares: Shares | None = None  # told of each row that is read
     totals: Totals = field(default_factory=Totals)
     _brands: dict[str, Brand] = field(default_factory=dict)
     _rejected: int = -1  # the line rejected last: several remarks can be on one
@@ -160,6 +162,9 @@ class Import:
             if isinstance(one, NewDeal) and (one.line > self.done or one.lacks or self.updating)
         ]
         there, unclear = self._identities.find(rows)
+        if self.shares is not None:
+            for row in rows:
+                self.shares.add(row, there.get(row.line))
         for row in rows:
             if row.line in unclear and row.line > self.done:
                 self._reject_all([row], unclear[row.line])

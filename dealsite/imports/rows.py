@@ -7,9 +7,12 @@ tells; a time of upload never does. A number means one of the same shop, or of t
 import dataclasses
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from array import array
+from bisect import bisect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
@@ -416,3 +419,52 @@ def _are_of_one_shop(row: DealContent, there: DealContent, named: Mapping[str, s
 
 def _same(title: str) -> str:
     return without_unseen(normalise(title)).casefold()
+
+
+class Shares:
+    """Which rows of a file each part of an import takes, so that several workers share it.
+
+    Rows that may mean the same deal go to one part, which reads them in their order: what becomes of one of them
+    depends on those before it. Otherwise each part takes as many rows as the others, one behind the other.
+    """
+
+    def __init__(self) -> None:
+        self._lines = array("L")
+        self._known: dict[int, int] = {}  # what a deal may be known by, hashed -> the first line that says so
+        self._earlier: dict[int, int] = {}  # line -> an earlier one that it belongs to
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, row: NewDeal, there: Entry | None) -> None:
+        """Note the next row, and what it means that is there already."""
+        self._lines.append(row.line)
+        names = {row.id, row.named, there.id if there else ""}
+        for name in names.union(display_names.names_of(row.content.link, row.content.article_number)) - {""}:
+            one, other = self._first(row.line), self._first(self._known.setdefault(hash(name), row.line))
+            if one != other:
+                self._earlier[max(one, other)] = min(one, other)
+
+    def starts(self, parts: int) -> list[tuple[int, int]]:
+        """Return from which line on rows belong to which of up to so many parts, wherever that changes."""
+        size = -(-len(self) // parts)
+        number_of: dict[int, int] = {}  # without those whose rows all belong to others
+        found: list[tuple[int, int]] = []
+        for number, line in enumerate(self._lines):
+            first = self._first(line)
+            part = (number if first == line else bisect(self._lines, first) - 1) // size
+            part = number_of.setdefault(part, len(number_of))
+            if not found or found[-1][1] != part:
+                found.append((line, part))
+        return found
+
+    def _first(self, line: int) -> int:
+        """Return the first line of all that belong to one."""
+        while (earlier := self._earlier.get(line)) is not None:
+            self._earlier[line] = line = self._earlier.get(earlier, earlier)
+        return line
+
+
+def part_of(line: int, starts: Sequence[Sequence[int]]) -> int:
+    """Return which part a line belongs to."""
+    return starts[max(bisect(starts, line, key=itemgetter(0)) - 1, 0)][1]

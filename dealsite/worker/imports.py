@@ -2,23 +2,29 @@
 
 Ended anywhere, it goes on: an import notes after each window of rows how far it has come. What was stored of a window
 that it did not note any more is recognised: the ids are made of the rows, the time of storing is that of the order.
+
+A check says how a large file can be shared out. Its import is split into parts then, which workers share; once all are
+done, the import itself goes through the whole file for the report.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from django.core.files.base import File
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -28,25 +34,30 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.editing import imports
 from dealsite.data.editing.imports import DELETE_IMPORT, ImportPayload, ImportProgress
 from dealsite.data.entities.imports import OF_PRICES
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import jobs, parts
 from dealsite.data.jobs.jobs import CHECK_IMPORT, RUN_IMPORT, Handler, Job
 from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.imports import csv_files, downloads, rows
 from dealsite.imports.csv_files import BadFile, CsvFormat, Record
 from dealsite.imports.layout import Layout
-from dealsite.imports.publishing import DEALS, DRAFTS, Import
-from dealsite.imports.rows import COLUMN_OF, NEW_BRAND, NewBrand, NewDeal, Remark
+from dealsite.imports.publishing import DEALS, DRAFTS, Import, Totals
+from dealsite.imports.rows import COLUMN_OF, NEW_BRAND, NewBrand, NewDeal, Remark, Shares, part_of
 from dealsite.imports.updating import DealChange, Updating
 from dealsite.text.spreadsheets import safe_cell, unmarked
 from dealsite.worker import exports
 
 ROWS, REPORT, REJECTED, CHANGES = "rows.csv", "report.csv", "refused.csv", "changes.csv"
 OLD_PART = "mendable.json"  # which releases before wrote
+SHARES = "shares.json"  # from which line on rows belong to which part, as its check found
+OUTCOMES = tuple(f"part-{number}.json" for number in range(parts.MOST))
 SHOWN = 50  # remarks that the page shows; the file has all
 WINDOW = 250  # rows between two notes of how far it has come
 WINDOW_WITH_PICTURES = 40
 PICTURES_AT_ONCE = 8  # between two notes that renew the lease: one may take 20 seconds
+PART_ROWS = 1_000  # in a part, on average, at least
+PART_ROWS_WITH_PICTURES = 160
 NOTE_SECONDS = 2.0
+TURN_SECONDS = 15.0  # of a part: then other jobs get their turn
 LATE_REMARKS = 200  # of rows that the table rejected, kept with the job
 CATEGORIES = 100  # of the file that the site does not have
 BRANDS = 200  # that are named on the page; the report has all
@@ -63,20 +74,34 @@ def file_name(import_id: str, part: str) -> str:
     return f"imports/{import_id}/{part}"
 
 
-def run_import(job: Job, now: datetime) -> None:
+def run_import(job: Job, now: datetime) -> datetime | None:
     """Check every row of a file, or import its deals from wherever that has come to; store a report.
 
-    It speaks the language of whoever had the file checked. jobs.Cancelled says why the file cannot be read.
+    It speaks the language of whoever had the file checked. Returns when to look after its parts, None when it is done.
+    jobs.Cancelled says why the file cannot be read.
     """
     turn = _Turn(job, now)
     with translation.override(turn.layout.language):
-        turn.run()
+        return turn.run()
+
+
+def run_part(job: Job, part: Job, now: datetime) -> datetime | None:
+    """Import the rows of a part from wherever it has come to; returns when it goes on, None when it is done.
+
+    jobs.Failed says why the file cannot be read.
+    """
+    turn = _Turn(job, now, part)
+    with translation.override(turn.layout.language):
+        try:
+            return turn.run_part(parts.payload_of(part).number)
+        except (BadFile, jobs.Cancelled) as error:
+            raise jobs.Failed(str(error)) from None
 
 
 def delete_import(job: Job, now: datetime) -> None:
     """Delete the files of an import; harmless if they are gone."""
     import_id = payload_from_item(ImportPayload, job.payload).import_id
-    for part in (ROWS, REPORT, REJECTED, CHANGES, OLD_PART):
+    for part in (ROWS, REPORT, REJECTED, CHANGES, OLD_PART, SHARES, *OUTCOMES):
         storage().delete(file_name(import_id, part))
 
 
@@ -84,6 +109,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys((CHECK_IMPORT, RUN_IMPORT), run_import),
     DELETE_IMPORT: delete_import,
 }
+PARTS = {RUN_IMPORT: run_part}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +123,21 @@ class ImportCheckpoint:
 
 
 class _Turn:
-    """One worker's turn at one import."""
+    """One worker's turn at one import, or at a part of it."""
 
-    def __init__(self, job: Job, now: datetime) -> None:
+    def __init__(self, job: Job, now: datetime, part: Job | None = None) -> None:
         self.job, self.now, self.began = job, now, monotonic()
+        self.taken = part or job
         self.noted_at = self.began
         self.payload = payload_from_item(ImportPayload, job.payload)
-        self.checkpoint = payload_from_item(ImportCheckpoint, job.checkpoint)
+        self.checkpoint = payload_from_item(ImportCheckpoint, self.taken.checkpoint)
         self.found = self._own()
         self.layout = payload_from_item(Layout, self.found.layout)
         file = self.found.source_file
         self.read_as = CsvFormat(file.encoding, file.separator)
         self.is_check = job.kind == CHECK_IMPORT
-        self.late, self.brands = list(self.checkpoint.late), list(self.checkpoint.brands)
+        self.report: Report | None = None  # a part has none
+        self.line, self.is_cut = self.checkpoint.line, False
 
     def _own(self) -> imports.Import:
         """Return the import as it is now; jobs.Cancelled if it is another job's by now."""
@@ -118,87 +146,178 @@ class _Turn:
             raise jobs.Cancelled(_("Somebody has gone on with this import in another way."))
         return found
 
-    def run(self) -> None:
+    def run(self) -> datetime | None:
+        """Check or import a whole file; or split that into parts, and report on what they did."""
+        if self.job.parts:
+            if (again := parts.look_after(self.job, now=self.now)) is not None:
+                return again
+            self.checkpoint = self._of_parts()
+        elif not self.is_check:
+            categories.create_all()
+            if starts := self._starts() if not self.job.checkpoint else ():
+                progress = payload_to_item(ImportProgress(0, self.found.source_file.rows, 0, 0))
+                count = 1 + max(part for _, part in starts)
+                return parts.split(self.job, [parts.ANY] * count, progress=progress, now=self.now)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             path = self._fetch(folder)
-            with Report(folder, changes=self.is_check) as self.report:
+            with Report(folder, changes=self.is_check) as report:
+                self.report = report
                 try:
-                    self._run(path, dry=self.is_check)
+                    self._run(path, report)
                     self._own()  # a newer check has a report of its own, in the same place
-                    self.report.finish(path, self.read_as, self.found.id)
+                    report.finish(path, self.read_as, self.found.id)
                 except BadFile as error:
                     raise jobs.Cancelled(str(error)) from None
+        if self.is_check:
+            self._share_out()
         self._note(force=True)
-        new = [asdict(brand) for brand in self.brands]
+        new = [asdict(brand) for brand in self.brands[:BRANDS]]
         for brand in new if self.is_check else ():
             brand["rows"] = self.run_.rows_of[brand["slug"]]
         foreign = [{"name": name, "rows": rows} for name, rows in self.run_.foreign.most_common(CATEGORIES)]
-        totals, remarks = asdict(self.run_.totals) | self.report.counts, self.report.first
-        changes = self.report.first_changes if self.is_check else None
+        totals, remarks = asdict(self.run_.totals) | report.counts, report.first
+        changes = report.first_changes if self.is_check else None
         imports.finished(
             self.job, totals=totals, remarks=remarks, brands=new, categories=foreign, changes=changes
         )
+        return None
 
-    def _run(self, path: Path, *, dry: bool) -> None:
+    def _run(self, path: Path, report: Report) -> None:
+        self._begin(report.add)
+        for remark in self.late:
+            report.add(remark)
+        for brand in self.brands:
+            report.add_brand(brand)
+        self.run_.run(rows.check(self._records(path), self.layout))
+
+    def run_part(self, number: int) -> datetime | None:
+        """Import the rows of a part until none is left or the turn is over."""
+        self.checkpoint = self._said_before(OUTCOMES[number]) or self.checkpoint
+        with tempfile.TemporaryDirectory() as name:
+            path = self._fetch(Path(name))
+            self._begin(lambda remark: None)
+            self.run_.run(rows.check(self._records(path, number), self.layout))
+        self._window_done(self.line)
+        self._note(force=True)
+        self._write(OUTCOMES[number], payload_to_item(self._done(self.line)))
+        return self._at() if self.is_cut else None
+
+    def _said_before(self, outcome: str) -> ImportCheckpoint | None:
+        """Return all that a part had to say at the end of its last turn; None if it went on since, and died."""
+        with suppress(jobs.Cancelled):
+            found = payload_from_item(ImportCheckpoint, self._read(outcome))
+            return found if found.line == self.checkpoint.line else None
+        return None
+
+    def _records(self, path: Path, number: int | None = None) -> Iterator[Record]:
+        """Yield the records of a file; or the first one, and those of a part until its turn is over."""
+        starts = self._starts() if number is not None else []
+        records = csv_files.read(path, self.read_as)
+        yield from islice(records, 1)
+        until = None
+        for record in records:
+            self._note()
+            if starts and part_of(record.line, starts) != number:
+                continue
+            if starts and record.line > self.line:
+                until = until or monotonic() + TURN_SECONDS
+                if monotonic() >= until:
+                    self.is_cut = True
+                    return
+                self.line = record.line
+            yield record
+
+    def _of_parts(self) -> ImportCheckpoint:
+        """Return what all parts have done."""
+        found = [payload_from_item(ImportCheckpoint, self._read(name)) for name in OUTCOMES[: self.job.parts]]
+        totals = Counter[str]()
+        for one in found:
+            totals.update(one.totals)
+        told = [brand for one in found for brand in one.brands]
+        brands = {brand.slug: brand for brand in sorted(told, key=lambda brand: -brand.line)}
+        totals["brands"] -= len(told) - len(brands)  # who went on may have told of what another part made
+        late = sorted((remark for one in found for remark in one.late), key=lambda remark: remark.line)
+        return ImportCheckpoint(sys.maxsize, totals, tuple(late), tuple(brands.values()))
+
+    def _starts(self) -> list[list[int]]:
+        """Return from which line on rows belong to which part; none of a file that one worker imports."""
+        with suppress(jobs.Cancelled):
+            return self._read(SHARES)  # type: ignore[no-any-return]
+        return []
+
+    def _share_out(self) -> None:
+        """Keep how the import is to be split; of a small file, or one whose rows belong together, not at all."""
+        least = PART_ROWS_WITH_PICTURES if self.layout.pictures else PART_ROWS
+        starts = self.shares.starts(min(max(len(self.shares) // least, 1), parts.MOST))
+        storage().delete(file_name(self.found.id, SHARES))  # of an earlier check
+        if any(part for _, part in starts):
+            self._write(SHARES, starts)
+
+    def _begin(self, report: Callable[[Remark], object]) -> None:
+        """Make what goes through the rows, as far as it has come."""
         by, update = self.payload.by or self.found.by, self.layout.update
         updating = (
-            Updating(self.found.id, self.job, by, update, self.layout.moment, self._at) if update else None
+            Updating(self.found.id, self.taken, by, update, self.layout.moment, self._at) if update else None
+        )
+        self.late, self.brands, self.shares = (
+            list(self.checkpoint.late),
+            list(self.checkpoint.brands),
+            Shares(),
         )
         self.run_ = Import(
             by=by,
             now=self.job.created_at,
-            report=self.report.add,
+            report=report,
             late=self._late,
             done=self.checkpoint.line,
             step=lambda rows: self._note(),
             new_brand=self._new_brand,
-            dry_run=dry,
+            dry_run=self.is_check,
             pictures=self._pictures if self.layout.pictures else None,
             target=DRAFTS if self.layout.drafts else DEALS,
             window=WINDOW_WITH_PICTURES if self.layout.pictures else WINDOW,
             window_done=self._window_done,
-            resumed=not dry,
+            resumed=not self.is_check,
             named={brand.slug for brand in self.brands},
             updating=updating,
             left_out=self.layout.left_out,
-            change=lambda change: self.report.add_change(change, self.layout),
+            change=self._changes,
+            shares=self.shares if self.is_check else None,
+            totals=Totals(**self.checkpoint.totals),
         )
-        totals = self.run_.totals
-        if not dry:
-            categories.create_all()
-            for name, number in self.checkpoint.totals.items():
-                setattr(totals, name, number)
-            # All other remarks are counted again, as they come up again.
-            totals.refused = sum(remark.refused for remark in self.late)
-            totals.notes = len(self.late) - totals.refused
-        for remark in self.late:
-            self.report.add(remark)
-        for brand in self.brands:
-            self.report.add_brand(brand)
-        results = rows.check(csv_files.read(path, self.read_as), self.layout)
-        self.run_.run(results)
+        # All other remarks are counted again, as they come up again.
+        self.run_.totals.refused = sum(remark.refused for remark in self.late)
+        self.run_.totals.notes = len(self.late) - self.run_.totals.refused
+
+    def _changes(self, change: DealChange) -> None:
+        if self.report:
+            self.report.add_change(change, self.layout)
 
     def _late(self, remark: Remark) -> None:
-        """Take a remark down that is not found in the row again when the import goes on: it is kept with the job."""
+        """Take a remark down that is not found in the row again when the import goes on."""
         remark = replace(remark, column=self.layout.title_of(remark.column) if remark.column else "")
-        if len(self.late) < LATE_REMARKS:
-            self.late.append(remark)
-        self.report.add(remark)
+        self.late.append(remark)
+        if self.report:
+            self.report.add(remark)
 
     def _new_brand(self, brand: NewBrand) -> None:
-        if len(self.brands) < BRANDS:
-            self.brands.append(brand)
-        self.report.add_brand(brand)
+        self.brands.append(brand)
+        if self.report:
+            self.report.add_brand(brand)
 
-    def _window_done(self, line: int) -> None:
-        """Note that everything up to a line is stored."""
-        if self.run_.dry_run:
-            return
+    def _done(self, line: int) -> ImportCheckpoint:
         totals = asdict(self.run_.totals)
         kept = {name: totals[name] for name in ("imported", "changed", "there", "brands", "pictures")}
-        checkpoint = ImportCheckpoint(line, kept, tuple(self.late), tuple(self.brands))
-        self.job = jobs.save_checkpoint(self.job, payload_to_item(checkpoint), now=self._at())
+        return ImportCheckpoint(line, kept, tuple(self.late), tuple(self.brands))
+
+    def _window_done(self, line: int) -> None:
+        """Note that everything up to a line is stored, and the first of what no row shows again."""
+        if self.is_check:
+            return
+        done = self._done(line)
+        kept = replace(done, late=done.late[:LATE_REMARKS], brands=done.brands[:BRANDS])
+        self.taken = jobs.save_checkpoint(self.taken, payload_to_item(kept), now=self._at())
 
     def _note(self, *, force: bool = False) -> None:
         """Note how many rows are done, now and then; Conflict where an editor has cancelled it."""
@@ -206,9 +325,10 @@ class _Turn:
             return
         self.noted_at = monotonic()
         totals = self.run_.totals
-        about = max(self.found.source_file.rows, totals.rows)
-        progress = ImportProgress(totals.rows, about, totals.imported, totals.refused)
-        jobs.save_progress(self.job, payload_to_item(progress), now=self._at())
+        done = {"done": totals.rows, "imported": totals.imported, "refused": totals.refused}
+        if self.report:  # a part leaves it to its job how many there are
+            done["total"] = max(self.found.source_file.rows, totals.rows)
+        jobs.save_progress(self.taken, self.taken.progress | done, now=self._at())
 
     def _at(self) -> datetime:
         return self.now + timedelta(seconds=monotonic() - self.began)
@@ -223,12 +343,24 @@ class _Turn:
     def _fetch(self, folder: Path) -> Path:
         """Return the file, on this machine."""
         path = folder / ROWS
+        with self._open(ROWS) as kept, path.open("wb") as local:
+            shutil.copyfileobj(kept, local)
+        return path
+
+    def _read(self, part: str) -> Any:
+        with self._open(part) as kept:
+            return json.load(kept)
+
+    def _open(self, part: str) -> File:
         try:
-            with storage().open(file_name(self.found.id, ROWS)) as kept, path.open("wb") as local:
-                shutil.copyfileobj(kept, local)
+            return storage().open(file_name(self.found.id, part))
         except FileNotFoundError:
             raise jobs.Cancelled(_("The file is gone: files are kept for a week.")) from None
-        return path
+
+    def _write(self, part: str, content: object) -> None:
+        name = file_name(self.found.id, part)
+        storage().delete(name)
+        storage().save(name, ContentFile(json.dumps(content).encode()))
 
 
 class Report:

@@ -68,6 +68,7 @@ def work_on_part(part: jobs.Job, now: datetime) -> datetime | None:
 PARTS: dict[str, Callable[[jobs.Job, jobs.Job, datetime], datetime | None]] = {
     SEND_MESSAGE: send_part,
     **bulk.PARTS,
+    **imports.PARTS,
 }
 HANDLERS: dict[str, jobs.Handler] = {
     PART: work_on_part,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import itertools
 from dataclasses import replace
@@ -20,7 +21,7 @@ from dealsite.data.editing import bulk, imports
 from dealsite.data.editing.imports import SourceFile
 from dealsite.data.entities.imports import CHECKED, CHECKING, IMPORTED, IMPORTING
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import jobs, queue
+from dealsite.data.jobs import jobs, parts, queue
 from dealsite.data.jobs.payloads import payload_to_item
 from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid, time_of
@@ -28,12 +29,13 @@ from dealsite.data.table.writes import Update, exists
 from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import FIELDS, Layout
 from dealsite.text.spreadsheets import safe_cell, unmarked
-from dealsite.worker import exports, imports as running
+from dealsite.worker import exports, imports as running, loop
 from tests.builders import DAY, NOW, STATED, all_brands, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request
 from tests.imports.builders import as_csv, make_row
 from tests.jobs import run_next
 from tests.measuring import measured
+from tests.races import at_once
 
 LATER = NOW + jobs.LEASE + timedelta(seconds=1)
 TITLES = tuple(FIELDS)
@@ -298,8 +300,9 @@ def test_progress_is_noted_and_an_editor_can_cancel_it(monkeypatch):
 def test_files_are_deleted_after_a_week(private):
     import_id = upload_file([make_row(0, price="x")])
     work()
-    (private / "imports" / import_id / running.OLD_PART).write_text("[]")
-    assert len(list((private / "imports" / import_id).iterdir())) == 5
+    for part in (running.OLD_PART, running.SHARES, *running.OUTCOMES):
+        (private / "imports" / import_id / part).write_text("[]")
+    assert len(list((private / "imports" / import_id).iterdir())) == 4 + 2 + parts.MOST
     work(NOW + 7 * DAY)
     assert list((private / "imports" / import_id).iterdir()) == []
     assert imports.get(import_id).totals["refused"] == 1
@@ -911,3 +914,160 @@ def test_changes_and_their_undo_may_end_at_any_request(when, new_table, monkeypa
             break
         assert at < 100
     assert at > 10
+
+
+# An import that workers share
+
+
+def messy(number):
+    """Rows of a file, some of which belong together though they are far apart, or are wrong."""
+    made = [make_row(n, brand=f"Brand {n % 3}") for n in range(number)]
+    made[-1] = made[0] | {"url": "https://www.shop.example/0?utm_source=x"}
+    made[-2] = made[1] | {"title": "Lamp of another name"}
+    made[2] |= {"price": "x"}
+    made.insert(5, made[4] | {"title": ""})  # a variant
+    return made
+
+
+def sharing(monkeypatch, rows_of_a_part=4):
+    monkeypatch.setattr(running, "PART_ROWS", rows_of_a_part)
+    monkeypatch.setattr(running, "WINDOW", 2)
+
+
+def stored():
+    found = [item for item in table.scan_all(consistent=True) if item["type"] in ("Deal", "Draft")]
+    return sorted((item["id"], item["card"]["title"]) for item in found)
+
+
+def reported(import_id):
+    one = imports.get(import_id)
+    remarks = sorted(row for row in table_of(import_id, running.REPORT)[1:] if row[2] != "Brand")
+    brands = sorted(brand["name"] for brand in one.brands)  # of which any row may come first
+    return one.totals, remarks, table_of(import_id, running.REJECTED), brands
+
+
+def work_until_done(import_id):
+    now = LATER
+    while imports.load(import_id)[1].state == "open":
+        work(now)
+        now += timedelta(seconds=30)
+        assert now < LATER + timedelta(minutes=20)
+
+
+@pytest.mark.parametrize("drafts_wanted", [False, True], ids=["deals", "drafts"])
+def test_a_large_import_is_shared_and_comes_to_the_same(drafts_wanted, new_table, monkeypatch):
+    whole = imported(messy(24), drafts=drafts_wanted)
+    right, said = stored(), reported(whole.id)
+    new_table()
+    sharing(monkeypatch)
+    one = imported(messy(24), drafts=drafts_wanted)
+    assert jobs.get(one.job).parts == 5
+    assert [part.state for part in jobs.parts_of(jobs.get(one.job))] == ["done"] * 5
+    assert stored() == right
+    assert reported(one.id) == said
+    assert [said[0][name] for name in ("imported", "there", "refused", "brands")] == [22, 1, 1, 3]
+    assert jobs.get(one.job).progress["done"] == 24
+    assert checks.find() == []
+
+
+def test_workers_do_parts_at_the_same_time_and_each_deal_once(monkeypatch, new_table):
+    sharing(monkeypatch)
+    import_id = upload_file(messy(32))
+    work()
+    order(import_id)
+    assert run_next(now=LATER)
+    taken = [loop.take(now=LATER, at=jobs.everywhere("bulk")) for _ in range(4)]
+    assert {job.kind for job in taken} == {"part"}
+    at_once(*(functools.partial(loop.work_on, job, LATER) for job in taken))
+    work_until_done(import_id)
+    totals, _, rejected, names = reported(import_id)
+    assert [totals[name] for name in ("imported", "there", "refused", "brands")] == [30, 1, 1, 3]
+    assert (len(stored()), len(rejected), names) == (30, 2, ["Brand 0", "Brand 1", "Brand 2"])
+    assert checks.find() == []
+
+
+@at_any_request
+@pytest.mark.parametrize("update", ["", "all"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_worker_of_a_shared_import_may_end_at_any_request(when, update, new_table, monkeypatch):
+    sharing(monkeypatch)
+    monkeypatch.setattr(running, "monotonic", lambda: 0.0)
+    made = messy(9)
+    for at in itertools.count(1):
+        new_table()
+        deal = make_deal(title="Old", link="https://shop.example/3", now=NOW - DAY, price=Decimal(9))
+        import_id = upload_file([*made, made[3] | {"price": "3"}], update=update)
+        work()
+        order(import_id)
+        with Crasher(at, when) as crasher, contextlib.suppress(Crash):
+            work()
+        work_until_done(import_id)
+        one, job = imports.load(import_id)
+        assert (one.stage, job.state, job.parts) == (IMPORTED, "done", 2)
+        counts = [one.totals[name] for name in ("imported", "changed", "there", "refused", "brands")]
+        assert counts == ([6, 1, 1, 2, 3] if update else [6, 0, 3, 1, 3])
+        assert len(stored()) == 7
+        assert deals.get(deal.id).version == (2 if update else 1)
+        assert sum(row[-1] == "This brand is new." for row in table_of(import_id, running.REPORT)) == 3
+        assert [str(problem) for problem in checks.find()] == []
+        if not crasher.crashed:
+            break
+        assert at < 150
+    assert at > 30
+
+
+def test_a_part_ends_its_turn_and_goes_on_with_all_that_it_had_to_say(monkeypatch):
+    sharing(monkeypatch, 10)
+    monkeypatch.setattr(running, "LATE_REMARKS", 1)
+    seconds = itertools.count(0.0, 2.0)
+    monkeypatch.setattr(running, "monotonic", lambda: next(seconds))
+
+    def refuse(new, **options):
+        raise Invalid("It cannot be.")
+
+    monkeypatch.setattr(publishing, "publish_many", refuse)
+    import_id = upload_file([make_row(n) for n in range(20)])
+    work()
+    order(import_id)
+    turns = []
+
+    def run_part(*given):
+        turns.append(again := running.run_part(*given))
+        return again
+
+    monkeypatch.setitem(loop.PARTS, jobs.RUN_IMPORT, run_part)
+    work_until_done(import_id)
+    assert (imports.get(import_id).totals["refused"], len(table_of(import_id, running.REJECTED))) == (20, 21)
+    assert turns.count(None) == 2 < len(turns)
+
+
+def test_an_import_whose_file_is_gone_fails_with_its_parts(monkeypatch):
+    sharing(monkeypatch)
+    import_id = upload_file(messy(12))
+    work()
+    order(import_id)
+    assert run_next(now=LATER)
+    running.storage().delete(running.file_name(import_id, running.ROWS))
+    work_until_done(import_id)
+    one, job = imports.load(import_id)
+    assert (one.stage, job.state) == (IMPORTING, "failed")
+    assert job.error == "The file is gone: files are kept for a week."
+
+
+def test_a_shared_import_that_is_cancelled_stops_and_what_is_missing_comes_later(monkeypatch):
+    sharing(monkeypatch)
+    import_id = upload_file(messy(12))
+    work()
+    order(import_id)
+    assert run_next(now=LATER)
+    assert run_next(now=LATER)
+    queue.cancel(imports.get(import_id).job, by="eve", now=LATER)
+    before = len(stored())
+    work(LATER + DAY)
+    assert 0 < len(stored()) == before < 10
+    one = imports.get(import_id)
+    again = NOW + timedelta(seconds=1)
+    imports.run(one, version=one.version, job_id=new_ulid(again, 8), by="mara", now=again)
+    work_until_done(import_id)
+    one = imports.get(import_id)
+    assert (one.stage, one.totals["imported"] + before, len(stored())) == (IMPORTED, 10, 10)

@@ -52,12 +52,14 @@ class ImportPayload:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How many rows a job has gone through, of about how many, and what became of them."""
+    """How many rows a job has gone through, of about how many, and what became of them; how long its parts took."""
 
     done: int
     total: int
     imported: int
     refused: int
+    milliseconds: int | None = None
+    noted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
