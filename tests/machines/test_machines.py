@@ -6,8 +6,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from django.utils import timezone
@@ -18,84 +17,15 @@ from dealsite.data.jobs import jobs, leases, processes
 from dealsite.data.table.ids import new_ulid
 from dealsite.engine.server import Engine
 from dealsite.worker.crew import ROOM
-from tests.buckets import KEYS, REGION, empty_bucket
 from tests.builders import HOUR, make_announcement, make_deal
+from tests.machines.conftest import Machine, publish, seconds_until
 from tests.people import make_user
-from tests.setup.conftest import Site, own_engine, start_site, wait_for  # noqa: F401 - fixtures
-from tests.setup.mixed_load import Browser
+from tests.setup.conftest import Site
 
 FOUND_SECONDS = 3.0  # from publishing to being found on every machine
 USERS = 30_000
 NEW_SECONDS = 30.0  # from its start until a new machine finds
 IDLE_SECONDS = 20.0
-
-
-class Machine:
-    """A site of web processes and a worker."""
-
-    def __init__(self, site: Site) -> None:
-        self.site, self._browser = site, Browser(site.port)
-
-    def finds(self, word: str) -> bool:
-        page = self._browser.send(f"/search/?q={word}")
-        return page.status == 200 and f">{word} of the day" in page.text
-
-    def calls(self) -> Counter[str]:
-        """How often each operation of the table was asked for by this machine's processes."""
-        found: Counter[str] = Counter()
-        for line in self._browser.send("/metrics").text.splitlines():
-            if line.startswith("dealsite_table_calls_total{"):
-                name, _, number = line.rpartition(" ")
-                found[name.partition('operation="')[2].partition('"')[0]] += int(float(number))
-        return found
-
-    def pid(self, part: bytes) -> int:
-        """A process that runs a part."""
-        return next(pid for pid in self.site.children() if part in command_of(pid))
-
-
-def command_of(pid: int) -> bytes:
-    with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no file of a disk
-        return file.read()
-
-
-@pytest.fixture
-def start_machine(
-    own_engine: Engine,  # noqa: F811
-    start_site: Callable[..., Site],  # noqa: F811
-    moto_engine: str,
-    settings: Any,
-) -> Iterator[Callable[[str], Machine]]:
-    """A function that starts a machine; all share a table and a bucket."""
-    empty_bucket(moto_engine, "private")
-
-    def start(name: str) -> Machine:
-        site = start_site(
-            name,
-            DYNAMODB_ENDPOINT_URL=settings.DYNAMODB_ENDPOINT_URL,
-            DEALSITE_TABLE=settings.DEALSITE_TABLE,
-            DEALSITE_PRIVATE_BUCKET="private",
-            DEALSITE_SECRET_KEY="s" * 60,
-            AWS_ENDPOINT_URL_S3=moto_engine,
-            AWS_REGION=REGION,
-            **KEYS,
-        )
-        site.wait_until_up()
-        return Machine(site)
-
-    yield start
-    table.reset()
-
-
-def publish(word: str) -> None:
-    now = timezone.now()
-    make_deal(title=f"{word} of the day", live_at=now - HOUR, now=now)
-
-
-def seconds_until(true: Callable[[], bool]) -> float:
-    began = time.monotonic()
-    wait_for(true, 90)
-    return time.monotonic() - began
 
 
 @pytest.mark.sample(quick=0, whole=1)
@@ -140,7 +70,7 @@ def test_a_deal_is_found_on_every_machine_and_whatever_dies_another_goes_on(
 @pytest.mark.sample(quick=0, whole=1)
 def test_two_machines_share_a_message_and_whose_worker_dies_another_one_goes_on(
     start_machine: Callable[[str], Machine],
-    own_engine: Engine,  # noqa: F811
+    own_engine: Engine,
     record_property: Callable[[str, object], None],
 ):
     now = timezone.now()
@@ -176,8 +106,7 @@ def test_two_machines_share_a_message_and_whose_worker_dies_another_one_goes_on(
 
 @pytest.mark.sample(quick=0, whole=1)
 def test_a_site_at_rest_asks_for_next_to_nothing(
-    start_site: Callable[..., Site],  # noqa: F811
-    record_property: Callable[[str, object], None],
+    start_site: Callable[..., Site], record_property: Callable[[str, object], None]
 ):
     machine = Machine(start_site())
     machine.site.wait_until_up()

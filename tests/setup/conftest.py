@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,16 +29,18 @@ def wait_for(true: Callable[[], bool], seconds: float = 30, *, pause: float = 0.
 
 
 class Site:
-    """manage.py run in a process of its own."""
+    """manage.py run in a process of its own, of this code unless another build is given."""
 
-    def __init__(self, var: Path, port: int, before: Sequence[str] = (), **environ: str) -> None:
+    def __init__(
+        self, var: Path, port: int, before: Sequence[str] = (), build: Path = ROOT, **environ: str
+    ) -> None:
         self.var, self.port, self.url = var, port, f"http://127.0.0.1:{port}"
         self.output = var.parent / f"{var.name}-{port}.log"
         kept = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [*before, sys.executable, "manage.py", "run"],
-                cwd=ROOT,
+                cwd=build,
                 env=kept
                 | {"DEALSITE_VAR": str(var), "PORT": str(port), "DEALSITE_DEMO": "no"}
                 | {"DEALSITE_LOG_FORMAT": "text"}
@@ -100,8 +103,8 @@ def start_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
 
     sites: list[Site] = []
 
-    def start(name: str = "var", port: int = 0, before: Sequence[str] = (), **environ: str) -> Site:
-        site = Site(tmp_path / name, port or free_port(), before, **environ)
+    def start(name: str = "var", port: int = 0, before: Sequence[str] = (), **more: Any) -> Site:
+        site = Site(tmp_path / name, port or free_port(), before, **more)
         sites.append(site)
         return site
 

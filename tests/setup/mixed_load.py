@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from http.cookies import SimpleCookie
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.utils import timezone
 
 from dealsite.accounts import requests
@@ -30,7 +31,7 @@ from tests.shopping.shoppers import ADDRESS, CARD
 
 LIMITS = " ".join(
     f"{name}{part}=1000000/1h"
-    for name in ("order", "like", "cart", "question")
+    for name in ("order", "like", "cart", "question", "search")
     for part in ("", "-network", "-total")
 )
 SHOPPERS = ("ann", "bob")
@@ -73,16 +74,26 @@ class Browser:
         sessions.start(user, key=key, user_agent="", address="127.0.0.1", now=now)
         return cls(port, {f"session-{port}": f"{username}:{key}", f"csrftoken-{port}": TOKEN})
 
-    def send(self, path: str, form: dict[str, str] | None = None) -> Answer:
-        """Read a page, or send a form."""
+    def at(self, port: int) -> Self:
+        """The same user's browser at another machine."""
+        named = {f"{name.rpartition('-')[0]}-{port}": value for name, value in self.cookies.items()}
+        return type(self)(port, named)
+
+    def send(self, path: str, form: dict[str, Any] | None = None) -> Answer:
+        """Read a page, or send a form, which may hold files."""
         own = f"http://127.0.0.1:{self.port}"
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {"Cookie": cookie, "Origin": own, "X-CSRFToken": TOKEN}
-        headers["Content-Type"] = "application/x-www-form-urlencoded"
+        holds_files = any(not isinstance(value, str) for value in (form or {}).values())
+        kind = MULTIPART_CONTENT if holds_files else "application/x-www-form-urlencoded"
+        headers["Content-Type"] = kind
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
-            method, body = ("GET", None) if form is None else ("POST", urlencode(form))
-            connection.request(method, path, body, headers)
+            if form is None:
+                connection.request("GET", path, headers=headers)
+            else:
+                body = encode_multipart(BOUNDARY, form) if holds_files else urlencode(form)
+                connection.request("POST", path, body, headers)
             got = connection.getresponse()
             text = got.read().decode()
         except (OSError, http.client.HTTPException):
