@@ -16,7 +16,7 @@ from typing import Any
 from dealsite.data.table.configuration import KEYS, configuration
 
 Attributes = Mapping[str, Mapping[str, Any]]  # attribute values as they travel: {"PK": {"S": "..."}}
-PARTITION_WRITES = 1000  # units a second
+PARTITION_WRITES, PARTITION_READS = 1000, 3000  # units a second
 WRITE_BYTES, READ_BYTES = 1024, 4096
 
 

@@ -4,10 +4,14 @@ List prices of us-east-1 in dollars, as of November 2025; other regions cost up 
 where they are for ever. The units of a question are those of docs/access-patterns.md, which tests measure.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import django
 
 ACCESS_PATTERNS = Path(__file__).resolve().parent.parent / "docs" / "access-patterns.md"
 HOURS = 730
@@ -41,10 +45,9 @@ PAGE_KB, VISIT_KB, REQUESTS = (
     6,
 )  # HTML as the site sends it; all that a browser loads; how many requests
 LOG_LINE_KB = 0.4
-POLLS = 4  # of the one consumer in a second, once for each shard; a table on demand begins with about four
-LOOKS = 1  # of each machine at the bucket, in a second
-PUBLISHED = 2  # files, at most, in a second
-RENEWALS = 0.1  # of the lease, in a second
+SHARDS = 4  # of the stream; a table on demand begins with about four
+PROCESSES = 2  # of each machine that serves pages
+PUBLISHED = 2  # files of each publication of the search index
 WRITES_OF_ORDER = (
     ("cart_changes.add", 2),
     ("order_changes.place", 1),
@@ -96,6 +99,59 @@ def units() -> dict[str, tuple[float, int]]:
     }
 
 
+class Rest(NamedTuple):
+    """What is asked though nothing happens: the row of the bill, how often a second, and dollars for each."""
+
+    row: str
+    what: str
+    a_second: float
+    dollars: float
+
+
+STREAM, BUCKET, AT_REST = "table: stream", "search index: bucket, at most", "table: at rest"
+
+
+def at_rest(site: Site) -> list[Rest]:
+    """Return what a site asks by the clock."""
+    from dealsite.data.jobs import leases, site_switch
+    from dealsite.processes import heartbeat
+    from dealsite.search import published
+    from dealsite.stream import consumer
+    from dealsite.web import counting
+    from dealsite.worker import loop, schedule
+
+    machines, workers, of = site.web[0], site.workers, units()
+    processes, half = machines * PROCESSES, READ_UNIT / 2
+    counted = 3 * of["payment_lists.of_status"][0] + of["drafts.attention_data"][0] + of["jobs.adopt"][0]
+    counts = counted * READ_UNIT + WRITE_UNIT
+    found = of["queue.read"][0] * READ_UNIT
+    minute = schedule.EVERY.total_seconds()
+    return [
+        Rest(STREAM, "`GetRecords` of each shard", SHARDS / consumer.COSTLY_SECONDS, STREAM_READ),
+        Rest(AT_REST, "the lease of the stream: renewed", 1 / leases.RENEW_SECONDS, WRITE_UNIT),
+        Rest(AT_REST, "the same: read by standby workers", (workers - 1) / leases.RENEW_SECONDS, READ_UNIT),
+        Rest(AT_REST, "workers look for jobs", workers / loop.IDLE_SECONDS, half),
+        Rest(AT_REST, "workers look for payments", workers * 3 / loop.CHARGE_SECONDS, half),
+        Rest(AT_REST, "workers count what is to do", workers / minute, counts),
+        Rest(AT_REST, "workers read the gauges", workers / counting.GAUGES_SECONDS, found),
+        Rest(AT_REST, "heartbeats", (processes + 2 * workers) / heartbeat.SECONDS, WRITE_UNIT),
+        Rest(AT_REST, "the site's switch", (processes + workers) / site_switch.SECONDS, READ_UNIT),
+        Rest(
+            BUCKET,
+            "S3: machines look for the index",
+            (machines + workers) / published.LOOK_SECONDS,
+            BUCKET_GET,
+        ),
+        Rest(BUCKET, "S3: it is published, at most", PUBLISHED / published.LOOK_SECONDS, BUCKET_PUT),
+    ]
+
+
+def a_month(rest: Rest) -> float:
+    """Return the dollars of a month; some reads of the stream are free."""
+    free = FREE_STREAM_READS if rest.row == STREAM else 0
+    return (rest.a_second * SECONDS - free) * rest.dollars
+
+
 def costs(site: Site) -> dict[str, float]:
     """Return the dollars of a month, by what they are for."""
     of = units()
@@ -105,8 +161,9 @@ def costs(site: Site) -> dict[str, float]:
     reads = site.pages * (page_reads + SIGNED_IN * of["sessions.read"][0])
     writes = site.orders * sum(of[name][1] * times for name, times in WRITES_OF_ORDER)
     writes += site.notices * WRITES_OF_NOTICE + site.published * of["publishing.publish"][1]
-    polls = POLLS * SECONDS
-    index = (tasks + site.workers) * LOOKS * BUCKET_GET + PUBLISHED * BUCKET_PUT + RENEWALS * WRITE_UNIT
+    resting = dict.fromkeys((AT_REST, STREAM, BUCKET), 0.0)
+    for one in at_rest(site):
+        resting[one.row] += a_month(one)
     stored = max(0, site.table_gb - FREE_TABLE_GB) * TABLE_GB + site.table_gb * RECOVERY_GB
     requests = site.pages * REQUESTS
     return {
@@ -115,8 +172,7 @@ def costs(site: Site) -> dict[str, float]:
         "table: writes": writes * WRITE_UNIT,
         "table: storage and recovery": stored,
         "table: an export each night": site.table_gb * EXPORT_GB * NIGHTS,
-        "table: stream": (polls - FREE_STREAM_READS) * STREAM_READ,
-        "search index: bucket, at most": index * SECONDS,
+        **resting,
         "load balancer": BALANCER_HOUR * HOURS + site.pages * PAGE_KB / MILLION * BALANCER_GB,
         "way out (NAT)": site.nats * (NAT_HOUR + ADDRESS_HOUR) * HOURS,
         "CDN: bytes": sum(_tiers(site.pages * VISIT_KB / MILLION)),
@@ -144,4 +200,7 @@ def rows() -> list[str]:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dealsite.settings")
+    os.environ.setdefault("DEALSITE_SECRET_KEY", "none")
+    django.setup()
     print("\n".join(rows()))

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from benchmarks.capacity import Attributes, Cost, cost_of, item_size, write_units
+from benchmarks.capacity import Attributes, Cost, cost_of, item_size, read_units, write_units
 from benchmarks.generated_payments import GeneratedSource
 from dealsite.data import keys
-from dealsite.data.commerce.charging import LEASE, RUNNER
+from dealsite.data.commerce.charging import BATCH, LEASE, RUNNER
 from dealsite.data.commerce.payment_record import Payment, Step, payment_item
 from dealsite.data.commerce.payments import PAYMENT_NOTICE
 from dealsite.data.entities.commerce import LARGEST_CHUNK, MOST_PENDING, PENDING, PROCESSED, STATES
@@ -24,6 +24,10 @@ from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.ids import new_ulid, shard
 
 PAYMENTS, SECONDS = 1_000_000, 1800
+AT_ONCE = {
+    "reads": 12_000,
+    "writes": 4_000,
+}  # units a second of a new table on demand, and of each of its indexes
 PAYMENTS_OF_AN_ACCOUNT = 12
 SAMPLE = 50_000  # ids by which the fullest shard is found
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -33,6 +37,9 @@ MODEL_BYTES = 8 * 1024  # of a payment's whole item, in the model
 EXAMPLE_OF_8_KB = replace(
     EXAMPLE, data=EXAMPLE.data[: 2 * MODEL_BYTES - item_size(to_attributes(payment_item(EXAMPLE)))]
 )
+COUNTED = {name: 10**6 for state in STATES for name in (state, f"{state}_amount")}
+TOTALS = to_attributes({"type": "PaymentTotals", "day": "2026-11-21", "shard": 1, **COUNTED})
+GUARD = 2 * write_units(200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +92,6 @@ def stages(payment: Payment, *, now: datetime, whole: bool = False) -> Stages:
     )
 
 
-def inserted_rows(steps: Stages) -> float:
-    """Return the write units a second that inserting takes of the index by status and time."""
-    return steps.insert.indexes[keys.GSI3] * rate()
-
-
 def index_rows(steps: Stages) -> float:
     """Return the write units a second of that index, with all three steps at once."""
     every = (steps.insert, steps.claim, steps.settle)
@@ -107,9 +109,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
     steps = stages(payment, now=now)
     share = fullest_share(new_ulid(now, number << 40) for number in range(SAMPLE))
     of_shard = rate() * share
-    every = [steps.insert, steps.claim, steps.settle]
-    counters = {name: 10**6 for state in STATES for name in (state, f"{state}_amount")}
-    one_day = to_attributes({"type": "PaymentTotals", "day": "2026-11-21", "shard": 1, **counters})
+    every, notice = [steps.insert, steps.claim, steps.settle], _notice_units()
     return [
         Load(
             "PAYMENTS#account",
@@ -117,14 +117,18 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
             PAYMENTS_OF_AN_ACCOUNT * sum(step.item for step in every),
         ),
         Load("GSI3 PAYMENTS#k", f"rows of the fullest shard, {share:.1%} of all", share * index_rows(steps)),
-        Load("GSI1 TXN#tid", "the one payment of a transaction", steps.settle.indexes[keys.GSI1]),
-        Load("TXN#tid", "the guard of a transaction", 2 * write_units(200)),
         Load(
             "PAYTOTALS#day#k",
             "settling, if all were due on one day",
-            of_shard * cost_of(one_day, one_day, transaction=True).item,
+            of_shard * cost_of(TOTALS, TOTALS, transaction=True).item,
         ),
         Load("LOAD#id", "segments, an update for each 200", rate() / LARGEST_CHUNK * _segment_units()),
+        Load(
+            "GSI3 JOBS#OPEN#bulk",
+            f"open notices, if all were of orders: one of {PLACES['bulk']}",
+            rate() * notice[keys.GSI3] / PLACES["bulk"],
+        ),
+        Load("GSI1 JOBS#month", "all notices of a month, if all were of orders", rate() * notice[keys.GSI1]),
     ]
 
 
@@ -135,8 +139,8 @@ def _segment_units() -> int:
     return write_units(item_size(to_attributes({"type": "PaymentLoadSegment", "pending": pending})))
 
 
-def told_at_most(*, now: datetime) -> float:
-    """Return how many payments of orders a second can be told to their owners: each is a job among the open ones."""
+def _notice_units() -> Counter[str]:
+    """Return what each index takes of the job that tells the owner of a payment: added, taken and done."""
     payload = {
         "account": "a" * 30,
         "order": "0" * 26,
@@ -145,9 +149,27 @@ def told_at_most(*, now: datetime) -> float:
         "amount": 1,
         "status": PROCESSED,
     }
-    put = job_write(PAYMENT_NOTICE, payload, job_id=new_ulid(now), due=now)
+    put = job_write(PAYMENT_NOTICE, payload, job_id=new_ulid(NOW), due=NOW)
     new = to_attributes(put.item | {"PK": put.key[0], "SK": put.key[1]})
-    taken = {**new, "GSI3SK": {"S": keys.open_jobs.position(now + timedelta(minutes=1), put.item["id"])}}
+    taken = {**new, "GSI3SK": {"S": keys.open_jobs.position(NOW + timedelta(minutes=1), put.item["id"])}}
     done = {name: value for name, value in taken.items() if not name.startswith("GSI3")}
+    done["card"] = to_attributes({"card": put.item["card"] | {"state": "done"}})["card"]
     steps = [cost_of(None, new), cost_of(new, taken), cost_of(taken, done)]
-    return PLACES["bulk"] * 1000 / sum(step.indexes.get(keys.GSI3, 0) for step in steps)
+    return sum((Counter(step.indexes) for step in steps), Counter())
+
+
+def units_by_index(payment: Payment, *, now: datetime) -> dict[str, dict[str, int]]:
+    """Return the write units that each step of a payment takes of the table, "", and of each index."""
+    steps = stages(payment, now=now)
+    found = {
+        name: {"": cost.item, **cost.indexes}
+        for name, cost in (("insert", steps.insert), ("claim", steps.claim), ("settle", steps.settle))
+    }
+    found["settle"][""] += GUARD + cost_of(TOTALS, TOTALS, transaction=True).item
+    return found
+
+
+def reads_by_index(payment: Payment, *, due: float) -> dict[str, float]:
+    """Return the read units of one payment: it is read as it is claimed, `due` is what finding 100 of them takes."""
+    size = item_size(to_attributes(payment_item(payment)))
+    return {"": read_units(size, consistent=True), keys.GSI3: due / BATCH}

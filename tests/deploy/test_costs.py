@@ -37,3 +37,16 @@ def test_secrets_and_alarms_are_counted_as_the_template_has_them():
     assert cloud_costs.costs(nothing)["pictures, secrets, alarms"] == pytest.approx(
         len(secrets) * 0.40 + len(alarms) * 0.10
     )
+
+
+def test_each_worker_looks_for_jobs_and_one_of_them_renews_the_lease_of_the_stream():
+    site = cloud_costs.SITES[0]
+    one, three = (
+        {rest.what: rest.a_second for rest in cloud_costs.at_rest(replace(site, workers=number))}
+        for number in (1, 3)
+    )
+    assert one["workers look for jobs"] == pytest.approx(1 / 3)
+    assert three["workers look for jobs"] == pytest.approx(1)
+    assert one["the lease of the stream: renewed"] == three["the lease of the stream: renewed"] == 0.1
+    assert (one["the same: read by standby workers"], three["the same: read by standby workers"]) == (0, 0.2)
+    assert one["`GetRecords` of each shard"] == three["`GetRecords` of each shard"] == 4

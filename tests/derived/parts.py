@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cloud_costs, volume
+from benchmarks import capacity, cloud_costs, paper_site, volume
 from dealsite import retention_chart
 from dealsite.accounts import limit_table
 from dealsite.data import keys
 from dealsite.data.entities.attributes import Attribute, Each, Map, MapOf, Shape
 from dealsite.data.entities.chart import ROOMS
 from dealsite.data.entities.entity import Entity, pattern
+from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.key_templates import Entry, Pieces
 from dealsite.data.table.meters import ACCESS_PATTERNS
 from dealsite.imports.csv_format import KNOWN_FORMATS
@@ -287,43 +290,146 @@ def costs() -> Lines:
     yield from cloud_costs.rows()
 
 
-def indexes() -> Lines:
-    """Yield what the index of payments costs, whole and in shards."""
-    whole, slim = (
-        volume.stages(volume.EXAMPLE_OF_8_KB, now=volume.NOW, whole=whole) for whole in (True, False)
-    )
+def at_rest() -> Lines:
+    """Yield what a small and a large site ask by the clock."""
+    small, large = (cloud_costs.at_rest(cloud_costs.SITES[number]) for number in (0, -1))
     rows = (
-        (name, *(f"{units / shards:,.0f}" for shards in (1, 5, 10)))
-        for name, units in (
-            ("whole items, inserting", volume.inserted_rows(whole)),
-            ("`type` and `card`, inserting", volume.inserted_rows(slim)),
-            ("whole items, all three at once", volume.index_rows(whole)),
-            ("`type` and `card`, all three at once", volume.index_rows(slim)),
-        )
+        [
+            of_small.what,
+            *(
+                text
+                for one in (of_small, of_large)
+                for text in (f"{one.a_second * cloud_costs.SECONDS:,.0f}", f"{cloud_costs.a_month(one):,.2f}")
+            ),
+        ]
+        for of_small, of_large in zip(small, large, strict=True)
     )
-    yield from table("the index holds | units a second | one of 5 shards | one of 10", rows, right=3)
+    yield from table("what | small, a month | dollars | large, a month | dollars", rows, right=4)
 
 
-def steps() -> Lines:
-    """Yield the write units of each step of a payment."""
-    found = volume.stages(volume.EXAMPLE, now=volume.NOW)
-    steps = {"insert": found.insert, "claim": found.claim, "settle": found.settle}
-    rows = ((name, cost.item, cost.total - cost.item) for name, cost in steps.items())
-    yield from table("step | item | indexes", rows, right=2)
+COUNTED = [
+    "Deal",
+    "Offer",
+    "Price",
+    "DealLike",
+    "User",
+    "Session",
+    "Message",
+    "CartLine",
+    "Order",
+    "Payment",
+    "Job",
+    "AuditEntry",
+]
 
 
-def partitions() -> Lines:
+def item_sizes() -> Lines:
+    """Yield the bytes of items and of their index rows, and the write units of a new one."""
+    rows = []
+    for name in COUNTED:
+        item = to_attributes(ENTITY_EXAMPLES[name])
+        in_indexes = [capacity.index_row(item, index) for index in keys.INDEXES]
+        sizes = [str(capacity.item_size(row)) if row else "" for row in in_indexes]
+        rows.append((name, capacity.item_size(item), *sizes, capacity.cost_of(None, item).total))
+    yield from table(f"item | bytes | {' | '.join(keys.INDEXES)} | write units", rows, right=6)
+
+
+@cache
+def _on_paper() -> tuple[list[paper_site.Heat], list[paper_site.Collection]]:
+    site = paper_site.Site()
+    return [one for load in site.loads() for one in paper_site.hottest(site, load)], paper_site.fullest(site)
+
+
+def hottest() -> Lines:
+    """Yield the hottest partitions of each load on paper, those nearest to what they can take first."""
+    shown = [one for of_load in _by_load() for one in [of_load[0], *_hot(of_load[1:3])]]
+    rows = (
+        (
+            f"{one.index_name} `{one.name}`".strip(),
+            one.load.what,
+            f"{one.load.a_second:,.0f}",
+            _bold(one.units, one.most),
+            f"{one.of_item:,.0f}",
+            f"{one.most:,} {one.kind}",
+            f"{one.gives_way:,.0f}",
+        )
+        for one in sorted(shown, key=lambda one: (-one.part, one.name))
+    )
+    head = "partition | load | a second | units a second | of one item | it can take | gives way at"
+    yield from table(head, rows, right=5)
+
+
+def _hot(heats: list[paper_site.Heat]) -> list[paper_site.Heat]:
+    return [one for one in heats if one.part >= 1 / 10]
+
+
+def _bold(units: float, most: float) -> str:
+    return f"**{units:,.0f}**" if units > most else f"{units:,.0f}"
+
+
+def _by_load() -> list[list[paper_site.Heat]]:
+    """Return the partitions of each load, the hottest first."""
+    return [[*of_load] for _, of_load in groupby(_on_paper()[0], lambda one: one.load.what)]
+
+
+def breaks() -> Lines:
+    """Yield which loads are too much first, and what to do then."""
+    told = [one for one in _hot([of_load[0] for of_load in _by_load()]) if one.load.then]
+    for number, one in enumerate(sorted(told, key=lambda one: -one.part), 1):
+        what = f"{one.load.what[0].upper()}{one.load.what[1:]}"
+        yield f"{number}. **{what}: {one.gives_way:,.0f} a second** (`{one.name}`). {one.load.then}"
+
+
+def in_all() -> Lines:
+    """Yield what the loads take of the whole table, at most."""
+    sums: dict[tuple[str, str], float] = defaultdict(float)
+    for one in _on_paper()[0]:
+        if not one.index_name:
+            sums[one.kind, one.load.what] += one.units
+    for kind in ("read", "write"):
+        units, what = max((units, what) for (of, what), units in sums.items() if of == kind)
+        yield f"- most {kind} units: {units:,.0f} a second, of the {what}"
+
+
+def fullest() -> Lines:
+    """Yield the largest partitions of the site on paper."""
+    _, found = _on_paper()
+    rows = (
+        (f"{one.index_name} `{one.name}`".strip(), f"{one.items:,.0f}", f"{one.size / 1e9:,.1f}")
+        for one in found[:4]
+    )
+    yield from table("partition | items or rows | GB", rows, right=2)
+
+
+def payments() -> Lines:
     """Yield what the busiest partitions take of a million payments."""
     loads = volume.partition_loads(volume.EXAMPLE, now=volume.NOW)
-    rows = ((f"`{load.partition}`", load.what, f"{load.units:,.0f}") for load in loads)
-    yield from table("partition | what | units a second", rows, right=1)
+    rows = ((f"`{one.partition}`", one.what, _bold(one.units, capacity.PARTITION_WRITES)) for one in loads)
+    yield from table("partition | what | write units a second", rows, right=1)
 
 
-def notices() -> Lines:
-    """Yield how many owners of payments can be told in a second."""
-    yield from table(
-        " | ", [("payments of orders a second", f"{volume.told_at_most(now=volume.NOW):,.0f}")], right=1
-    )
+def warmth() -> Lines:
+    """Yield what table and indexes take of a million payments, and what they take without being warmed."""
+    steps = volume.units_by_index(volume.EXAMPLE, now=volume.NOW)
+    due = cloud_costs.units()["charging.due"][0]
+    reads = volume.reads_by_index(volume.EXAMPLE, due=due)
+    places = ["", keys.GSI1, keys.GSI2, keys.GSI3]
+    rows: list[tuple[object, ...]] = [
+        (f"{name}, write units", *(units.get(place, 0) for place in places)) for name, units in steps.items()
+    ]
+    needed: dict[str, list[float]] = {
+        "writes": [sum(units.get(place, 0) for units in steps.values()) for place in places],
+        "reads": [reads.get(place, 0) for place in places],
+    }
+    for what, units in needed.items():
+        rows.append((f"all at once, {what} a second", *(f"{one * volume.rate():,.0f}" for one in units)))
+        rows.append((f"what is new takes at once, {what}", *[f"{volume.AT_ONCE[what]:,}"] * len(places)))
+    yield from table(f"step | table | {' | '.join(places[1:])}", rows, right=4)
+    least = {
+        what: max(volume.AT_ONCE[what], ceil(max(units) * volume.rate() / 1000) * 1000)
+        for what, units in needed.items()
+    }
+    yield f"\nTo be set: `WarmReads={least['reads']} WarmWrites={least['writes']}`."
 
 
 # The models that the site grew out of
@@ -402,10 +508,14 @@ PARTS: dict[str, Callable[[], Iterable[str]]] = {
     "limits": limits,
     "metrics": metrics,
     "costs": costs,
-    "indexes": indexes,
-    "steps": steps,
-    "partitions": partitions,
-    "notices": notices,
+    "at rest": at_rest,
+    "item sizes": item_sizes,
+    "hottest partitions": hottest,
+    "fullest partitions": fullest,
+    "breaks first": breaks,
+    "in all": in_all,
+    "payments": payments,
+    "warm throughput": warmth,
     "sizes": sizes.lines,
     "file formats": file_formats,
     **{model.name: seeds(model) for model in MODELS},
