@@ -235,10 +235,11 @@ class _Turn:
         for one in found:
             totals.update(one.totals)
         told = [brand for one in found for brand in one.brands]
-        brands = {brand.slug: brand for brand in sorted(told, key=lambda brand: -brand.line)}
+        first = {brand.slug: brand for brand in sorted(told, key=lambda brand: -brand.line)}
+        brands = sorted(first.values(), key=lambda brand: brand.line)
         totals["brands"] -= len(told) - len(brands)  # who went on may have told of what another part made
         late = sorted((remark for one in found for remark in one.late), key=lambda remark: remark.line)
-        return ImportCheckpoint(sys.maxsize, totals, tuple(late), tuple(brands.values()))
+        return ImportCheckpoint(sys.maxsize, totals, tuple(late), tuple(brands))
 
     def _starts(self) -> list[list[int]]:
         """Return from which line on rows belong to which part; none of a file that one worker imports."""
