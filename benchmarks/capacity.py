@@ -99,20 +99,19 @@ def cost_of(
     indexes = {
         index: units
         for index in configuration().indexes
-        if (
-            units := _row_units(
-                index, index_row(before, index, whole=whole), index_row(after, index, whole=whole)
-            )
-        )
+        if (units := sum(row_units(index, before, after, whole=whole).values()))
     }
     return Cost(write_units(size) * (2 if transaction else 1), indexes)
 
 
-def _row_units(index: str, before: Attributes | None, after: Attributes | None) -> int:
-    if before == after:
-        return 0
-    if before is None or after is None:
-        return write_units(item_size(before or after or {}))
-    if all(before[name] == after[name] for name in _place(index)):
-        return write_units(max(item_size(before), item_size(after)))
-    return write_units(item_size(before)) + write_units(item_size(after))
+def row_units(
+    index: str, before: Attributes | None, after: Attributes | None, *, whole: bool = False
+) -> dict[tuple[str, str], int]:
+    """Return the write units of an index when an item becomes another, by the partition and sort key of its rows."""
+    old, new = (index_row(one, index, whole=whole) for one in (before, after))
+    keys, found = configuration().indexes[index], dict[tuple[str, str], int]()
+    for row in (old, new) if old != new else ():
+        if row:
+            place = row[keys.partition_key]["S"], row[keys.sort_key]["S"] if keys.sort_key else ""
+            found[place] = max(found.get(place, 0), write_units(item_size(row)))
+    return found

@@ -123,14 +123,9 @@ class Collection(NamedTuple):
     """The fullest partition of its kind: how many items or rows it holds, and how many bytes."""
 
     index_name: str
-    partition: str
+    name: str  # its key, ids left out
     items: float
     size: float
-
-    @property
-    def name(self) -> str:
-        """Its key, ids left out."""
-        return ID.sub("…", self.partition)
 
 
 Part = tuple[float, int, Callable[[int], object]]
@@ -152,14 +147,9 @@ class Heat(NamedTuple):
     load: Load
     kind: str
     index_name: str
-    partition: str
+    name: str  # its key, ids left out
     units: float
     of_item: float
-
-    @property
-    def name(self) -> str:
-        """Its key, ids left out."""
-        return ID.sub("…", self.partition)
 
     @property
     def most(self) -> int:
@@ -342,7 +332,10 @@ def hottest(site: Site, load: Load) -> list[Heat]:
     for (kind, index, partition, _), taken in site.heat(load).items():
         units[kind, index, partition] += taken
         of_item[kind, index, partition] = max(of_item[kind, index, partition], taken)
-    heats = [Heat(load, *place, taken, of_item[place]) for place, taken in units.items()]
+    heats = [
+        Heat(load, kind, index, ID.sub("…", partition), taken, of_item[kind, index, partition])
+        for (kind, index, partition), taken in units.items()
+    ]
     return sorted(heats, key=lambda one: one.gives_way)
 
 
@@ -356,7 +349,10 @@ def fullest(site: Site) -> list[Collection]:
             number = _number_in(item["type"], index, f"{partition}\n{sort}")
             items[index, partition] += number
             sizes[index, partition] += number * item_size((index and index_row(stored, index)) or stored)
-    found = [Collection(*place, number, sizes[place]) for place, number in items.items()]
+    found = [
+        Collection(index, ID.sub("…", partition), number, sizes[index, partition])
+        for (index, partition), number in items.items()
+    ]
     return sorted(found, key=lambda one: -one.size)
 
 

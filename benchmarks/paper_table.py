@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest import mock
 
-from benchmarks.capacity import index_row, item_size, read_units, write_units
+from benchmarks.capacity import index_row, item_size, read_units, row_units, write_units
 from dealsite.data import keys, table
 from dealsite.data.catalogue import activity, buckets
 from dealsite.data.table.configuration import KEYS
@@ -125,21 +125,8 @@ class PaperTable:
         size = max(item_size(old or {}), item_size(new or {}))
         self.units[Place("write", "", *write.key)] += write_units(size) * times
         for index in keys.INDEXES:
-            self._write_row(
-                index, *((index_row(one, index), item) for one, item in ((old, before), (new, after)))
-            )
-
-    def _write_row(self, index: str, old: tuple[Any, Item | None], new: tuple[Any, Item | None]) -> None:
-        if old[0] == new[0]:
-            return
-        changed: dict[Place, int] = {}  # one write where the row stays in its place
-        for row, item in (old, new):
-            for name, partition, sort in places_of(item or {"PK": "", "SK": ""}):
-                if name == index and row:
-                    place = Place("write", index, partition, sort)
-                    changed[place] = max(changed.get(place, 0), write_units(item_size(row)))
-        for place, units in changed.items():
-            self.units[place] += units
+            for place, units in row_units(index, old, new).items():
+                self.units[Place("write", index, *place)] += units
 
 
 def _after(before: Item | None, write: Write) -> Item | None:

@@ -24,10 +24,8 @@ from dealsite.data.table.convert import to_attributes
 from dealsite.data.table.ids import new_ulid, shard
 
 PAYMENTS, SECONDS = 1_000_000, 1800
-AT_ONCE = {
-    "reads": 12_000,
-    "writes": 4_000,
-}  # units a second of a new table on demand, and of each of its indexes
+# Units a second of a new table on demand, and of each of its indexes.
+AT_ONCE = {"reads": 12_000, "writes": 4_000}
 PAYMENTS_OF_AN_ACCOUNT = 12
 SAMPLE = 50_000  # ids by which the fullest shard is found
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

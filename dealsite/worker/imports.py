@@ -17,10 +17,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -136,7 +135,6 @@ class _Turn:
         file = self.found.source_file
         self.read_as = CsvFormat(file.encoding, file.separator)
         self.is_check = job.kind == CHECK_IMPORT
-        self.report: Report | None = None  # a part has none
         self.line, self.is_cut = self.checkpoint.line, False
 
     def _own(self) -> imports.Import:
@@ -154,21 +152,17 @@ class _Turn:
             self.checkpoint = self._of_parts()
         elif not self.is_check:
             categories.create_all()
-            if starts := self._starts() if not self.job.checkpoint else ():
+            if not self.job.checkpoint and (starts := self._read(SHARES)):
                 progress = payload_to_item(ImportProgress(0, self.found.source_file.rows, 0, 0))
                 count = 1 + max(part for _, part in starts)
                 return parts.split(self.job, [parts.ANY] * count, progress=progress, now=self.now)
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            path = self._fetch(folder)
-            with Report(folder, changes=self.is_check) as report:
-                self.report = report
-                try:
-                    self._run(path, report)
-                    self._own()  # a newer check has a report of its own, in the same place
-                    report.finish(path, self.read_as, self.found.id)
-                except BadFile as error:
-                    raise jobs.Cancelled(str(error)) from None
+        with self._file() as path:
+            try:
+                self._go_through(self._records(path))
+                self._own()  # a newer check has a report of its own, in the same place
+                self.report.finish(path, self.read_as, self.found.id)
+            except BadFile as error:
+                raise jobs.Cancelled(str(error)) from None
         if self.is_check:
             self._share_out()
         self._note(force=True)
@@ -176,51 +170,39 @@ class _Turn:
         for brand in new if self.is_check else ():
             brand["rows"] = self.run_.rows_of[brand["slug"]]
         foreign = [{"name": name, "rows": rows} for name, rows in self.run_.foreign.most_common(CATEGORIES)]
-        totals, remarks = asdict(self.run_.totals) | report.counts, report.first
-        changes = report.first_changes if self.is_check else None
+        totals, remarks = asdict(self.run_.totals) | self.report.counts, self.report.first
+        changes = self.report.first_changes if self.is_check else None
         imports.finished(
             self.job, totals=totals, remarks=remarks, brands=new, categories=foreign, changes=changes
         )
         return None
 
-    def _run(self, path: Path, report: Report) -> None:
-        self._begin(report.add)
-        for remark in self.late:
-            report.add(remark)
-        for brand in self.brands:
-            report.add_brand(brand)
-        self.run_.run(rows.check(self._records(path), self.layout))
-
     def run_part(self, number: int) -> datetime | None:
         """Import the rows of a part until none is left or the turn is over."""
-        self.checkpoint = self._said_before(OUTCOMES[number]) or self.checkpoint
-        with tempfile.TemporaryDirectory() as name:
-            path = self._fetch(Path(name))
-            self._begin(lambda remark: None)
-            self.run_.run(rows.check(self._records(path, number), self.layout))
+        before = self._outcome(number)
+        if before and before.line == self.checkpoint.line:  # it ended its turn, and none has died since
+            self.checkpoint = before
+        with self._file() as path:
+            self._go_through(self._records_of(path, number))
         self._window_done(self.line)
         self._note(force=True)
-        self._write(OUTCOMES[number], payload_to_item(self._done(self.line)))
+        self._write(OUTCOMES[number], {self.job.id: payload_to_item(self._done(self.line))})
         return self._at() if self.is_cut else None
 
-    def _said_before(self, outcome: str) -> ImportCheckpoint | None:
-        """Return all that a part had to say at the end of its last turn; None if it went on since, and died."""
-        with suppress(jobs.Cancelled):
-            found = payload_from_item(ImportCheckpoint, self._read(outcome))
-            return found if found.line == self.checkpoint.line else None
-        return None
+    def _records(self, path: Path) -> Iterator[Record]:
+        for record in csv_files.read(path, self.read_as):
+            yield record
+            self._note()
 
-    def _records(self, path: Path, number: int | None = None) -> Iterator[Record]:
-        """Yield the records of a file; or the first one, and those of a part until its turn is over."""
-        starts = self._starts() if number is not None else []
-        records = csv_files.read(path, self.read_as)
-        yield from islice(records, 1)
+    def _records_of(self, path: Path, number: int) -> Iterator[Record]:
+        """Yield the first line of a file, and what belongs to a part until its turn is over."""
+        starts, records = self._read(SHARES), self._records(path)
+        yield next(records)
         until = None
         for record in records:
-            self._note()
-            if starts and part_of(record.line, starts) != number:
+            if part_of(record.line, starts) != number:
                 continue
-            if starts and record.line > self.line:
+            if record.line > self.line:
                 until = until or monotonic() + TURN_SECONDS
                 if monotonic() >= until:
                     self.is_cut = True
@@ -228,9 +210,16 @@ class _Turn:
                 self.line = record.line
             yield record
 
+    def _outcome(self, number: int) -> ImportCheckpoint | None:
+        """Return all that a part had to say at the end of its last turn; None if it had none."""
+        found = (self._read(OUTCOMES[number]) or {}).get(self.job.id)
+        return payload_from_item(ImportCheckpoint, found) if found else None
+
     def _of_parts(self) -> ImportCheckpoint:
         """Return what all parts have done."""
-        found = [payload_from_item(ImportCheckpoint, self._read(name)) for name in OUTCOMES[: self.job.parts]]
+        found = [one for number in range(self.job.parts) if (one := self._outcome(number))]
+        if len(found) < self.job.parts:
+            raise _gone()
         totals = Counter[str]()
         for one in found:
             totals.update(one.totals)
@@ -241,12 +230,6 @@ class _Turn:
         late = sorted((remark for one in found for remark in one.late), key=lambda remark: remark.line)
         return ImportCheckpoint(sys.maxsize, totals, tuple(late), tuple(brands))
 
-    def _starts(self) -> list[list[int]]:
-        """Return from which line on rows belong to which part; none of a file that one worker imports."""
-        with suppress(jobs.Cancelled):
-            return self._read(SHARES)  # type: ignore[no-any-return]
-        return []
-
     def _share_out(self) -> None:
         """Keep how the import is to be split; of a small file, or one whose rows belong together, not at all."""
         least = PART_ROWS_WITH_PICTURES if self.layout.pictures else PART_ROWS
@@ -255,8 +238,8 @@ class _Turn:
         if any(part for _, part in starts):
             self._write(SHARES, starts)
 
-    def _begin(self, report: Callable[[Remark], object]) -> None:
-        """Make what goes through the rows, as far as it has come."""
+    def _go_through(self, records: Iterator[Record]) -> None:
+        """Check or import some records, from wherever that has come to."""
         by, update = self.payload.by or self.found.by, self.layout.update
         updating = (
             Updating(self.found.id, self.taken, by, update, self.layout.moment, self._at) if update else None
@@ -269,7 +252,7 @@ class _Turn:
         self.run_ = Import(
             by=by,
             now=self.job.created_at,
-            report=report,
+            report=self.report.add,
             late=self._late,
             done=self.checkpoint.line,
             step=lambda rows: self._note(),
@@ -283,29 +266,28 @@ class _Turn:
             named={brand.slug for brand in self.brands},
             updating=updating,
             left_out=self.layout.left_out,
-            change=self._changes,
+            change=lambda change: self.report.add_change(change, self.layout),
             shares=self.shares if self.is_check else None,
             totals=Totals(**self.checkpoint.totals),
         )
         # All other remarks are counted again, as they come up again.
         self.run_.totals.refused = sum(remark.refused for remark in self.late)
         self.run_.totals.notes = len(self.late) - self.run_.totals.refused
-
-    def _changes(self, change: DealChange) -> None:
-        if self.report:
-            self.report.add_change(change, self.layout)
+        for remark in self.late:
+            self.report.add(remark)
+        for brand in self.brands:
+            self.report.add_brand(brand)
+        self.run_.run(rows.check(records, self.layout))
 
     def _late(self, remark: Remark) -> None:
         """Take a remark down that is not found in the row again when the import goes on."""
         remark = replace(remark, column=self.layout.title_of(remark.column) if remark.column else "")
         self.late.append(remark)
-        if self.report:
-            self.report.add(remark)
+        self.report.add(remark)
 
     def _new_brand(self, brand: NewBrand) -> None:
         self.brands.append(brand)
-        if self.report:
-            self.report.add_brand(brand)
+        self.report.add_brand(brand)
 
     def _done(self, line: int) -> ImportCheckpoint:
         totals = asdict(self.run_.totals)
@@ -327,7 +309,7 @@ class _Turn:
         self.noted_at = monotonic()
         totals = self.run_.totals
         done = {"done": totals.rows, "imported": totals.imported, "refused": totals.refused}
-        if self.report:  # a part leaves it to its job how many there are
+        if self.taken.id == self.job.id:  # a part leaves it to its job how many there are
             done["total"] = max(self.found.source_file.rows, totals.rows)
         jobs.save_progress(self.taken, self.taken.progress | done, now=self._at())
 
@@ -341,27 +323,34 @@ class _Turn:
             self._note(force=True)
         return found
 
-    def _fetch(self, folder: Path) -> Path:
-        """Return the file, on this machine."""
-        path = folder / ROWS
-        with self._open(ROWS) as kept, path.open("wb") as local:
-            shutil.copyfileobj(kept, local)
-        return path
+    @contextmanager
+    def _file(self) -> Iterator[Path]:
+        """Have the file on this machine, and a report of what is said of it; that of a part nobody reads."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            path = folder / ROWS
+            try:
+                with storage().open(file_name(self.found.id, ROWS)) as kept, path.open("wb") as local:
+                    shutil.copyfileobj(kept, local)
+            except FileNotFoundError:
+                raise _gone() from None
+            with Report(folder, changes=self.is_check) as self.report:
+                yield path
 
     def _read(self, part: str) -> Any:
-        with self._open(part) as kept:
+        """Return what a file of the import holds as JSON, None where it is not there."""
+        with suppress(FileNotFoundError), storage().open(file_name(self.found.id, part)) as kept:
             return json.load(kept)
-
-    def _open(self, part: str) -> File:
-        try:
-            return storage().open(file_name(self.found.id, part))
-        except FileNotFoundError:
-            raise jobs.Cancelled(_("The file is gone: files are kept for a week.")) from None
+        return None
 
     def _write(self, part: str, content: object) -> None:
         name = file_name(self.found.id, part)
         storage().delete(name)
         storage().save(name, ContentFile(json.dumps(content).encode()))
+
+
+def _gone() -> jobs.Cancelled:
+    return jobs.Cancelled(_("The file is gone: files are kept for a week."))
 
 
 class Report:

@@ -1054,6 +1054,26 @@ def test_an_import_whose_file_is_gone_fails_with_its_parts(monkeypatch):
     assert job.error == "The file is gone: files are kept for a week."
 
 
+def test_what_a_part_of_an_earlier_run_had_to_say_is_not_taken_for_a_later_ones(monkeypatch):
+    sharing(monkeypatch)
+    import_id = upload_file([make_row(n) for n in range(8)])
+    work()
+    order(import_id)
+    while len(stored()) < 8:
+        assert run_next(now=LATER)
+    queue.cancel(imports.get(import_id).job, by="eve", now=LATER)
+    one, again = imports.get(import_id), NOW + timedelta(seconds=1)
+    imports.run(one, version=one.version, job_id=new_ulid(again, 8), by="mara", now=again)
+    with monkeypatch.context() as died:  # each of its parts once, as its last row is stored
+        died.setattr(running._Turn, "_write", lambda *_: (_ for _ in ()).throw(Crash))
+        for _ in range(4):
+            with contextlib.suppress(Crash):
+                run_next(now=LATER)
+    work_until_done(import_id)
+    one = imports.get(import_id)
+    assert [one.totals[name] for name in ("imported", "there")] == [0, 8]
+
+
 def test_a_shared_import_that_is_cancelled_stops_and_what_is_missing_comes_later(monkeypatch):
     sharing(monkeypatch)
     import_id = upload_file(messy(12))
