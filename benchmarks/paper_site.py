@@ -26,6 +26,7 @@ from dealsite.data import keys
 from dealsite.data.catalogue import activity, brands, categories, deals, lists, publishing, relations
 from dealsite.data.catalogue.activity import HASHES
 from dealsite.data.catalogue.brands import Brand
+from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.relations import Relation, Target
 from dealsite.data.commerce import cart_changes, carts, order_changes
@@ -75,11 +76,6 @@ NUMBERS = {
     "payments_by_status": 10_000_000,
 }
 
-THEN_READ = (
-    "Pages of one category or brand are alike. Only who is signed in counts: all others are served from memory and by "
-    "the CDN. Lessen what leads there: a featured place, a message, a link. More capacity does not help, since each "
-    "view reads the same counter; that would have to come from what is read for all."
-)
 THEN_COUNT = (
     "Each process writes four times a minute who was new, to an item that holds all visitors of the day, so it costs "
     "more by the hour. What cannot be counted waits in memory. Fewer, larger machines write less often."
@@ -206,7 +202,8 @@ class Site:
         if kind == "front":
             sessions.read(name, "key", now=NOW)
         else:
-            sessions.read_with_relation_state(name, "key", target=cast(Target, kind), slug=slug, now=NOW)
+            target = cast(Target, kind)
+            sessions.read_with_relation_state(name, "key", target=target, slug=slug, counts=Counts(), now=NOW)
 
     def relate(self, relation: Relation, slug: str, number: int) -> None:
         """Let another user like or watch something."""
@@ -290,7 +287,7 @@ class Site:
         ):
             of_all = (processes / SHARED_SECONDS, 1, partial(self.shared, kind, slug))
             parts = [(VIEWS, TRIED, partial(self.view, (kind, slug))), of_all]
-            yield Load(f"signed-in pages, all of {what}", VIEWS, parts, THEN_READ if kind == "deal" else "")
+            yield Load(f"signed-in pages, all of {what}", VIEWS, parts)
         flushes = (processes / heartbeat.SECONDS, 1, self.clicks)
         yield Load("visits to the shop of one deal", VIEWS * SHOP_VISITS, [flushes], THEN_COUNT)
         like = partial(self.relate, relations.DEAL_LIKE, self.hot)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +23,7 @@ class Units:
 
     operations: Counter[str] = field(default_factory=Counter)
     touched: set[tuple[str, str, str | None]] = field(default_factory=set)
+    read_of: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # by partition key
     read: float = 0.0
     write: int = 0
     index: int = 0
@@ -72,16 +73,22 @@ class Recorder(Faults):
     def _count_read(self, operation: str, body: Item, answer: Item) -> None:
         if operation == "GetItem":
             size = capacity.item_size(answer.get("Item", {}))
-            self.units.read += capacity.read_units(size, consistent=body.get("ConsistentRead", False))
+            self._add_read(_key_of(body["Key"])[0], size, consistent=body.get("ConsistentRead", False))
         elif operation == "BatchGetItem":
             for name, wanted in body["RequestItems"].items():
                 found = {_key_of(item): item for item in answer["Responses"].get(name, [])}
                 for key in map(_key_of, wanted["Keys"]):
                     size = capacity.item_size(found.get(key, {}))
-                    self.units.read += capacity.read_units(size, consistent=wanted["ConsistentRead"])
+                    self._add_read(key[0], size, consistent=wanted["ConsistentRead"])
         else:
             size = sum(map(capacity.item_size, answer["Items"]))
-            self.units.read += capacity.read_units(size, consistent=body.get("ConsistentRead", False))
+            partition = body["ExpressionAttributeValues"][":h"]["S"] if operation == "Query" else ""
+            self._add_read(partition, size, consistent=body.get("ConsistentRead", False))
+
+    def _add_read(self, partition: str, size: int, *, consistent: bool) -> None:
+        units = capacity.read_units(size, consistent=consistent)
+        self.units.read += units
+        self.units.read_of[partition] += units
 
     def _count_reported(self, operation: str, answer: Item) -> None:
         consumed = answer.get("ConsumedCapacity") or []

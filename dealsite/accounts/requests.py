@@ -26,6 +26,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.relations import RelationState, Target
 from dealsite.data.commerce.carts import VISITOR_CART_LIFETIME
 from dealsite.data.entities.people import LONGEST_SESSION
@@ -307,7 +308,8 @@ class Visit:
     is_stale: bool = False
     username: str = ""  # of whom it is, once that was found out
     begun: tuple[str, str, str] | None = None  # user, key and device of a session that this request began
-    target: tuple[Target, str] | None = None  # the deal, brand or category whose relation is read along
+    # The deal, brand or category whose relation is read along, and how many like and watch it, where that is known.
+    target: tuple[Target, str, Counts | None] | None = None
     state: RelationState | None = None
 
     def visitor(self) -> Anonymous | SignedIn:
@@ -328,22 +330,25 @@ class Visit:
         self, username: str, key: str, now: datetime
     ) -> tuple[Session, User, RelationState | None] | None:
         if self.target:
-            target, slug = self.target
-            return sessions.read_with_relation_state(username, key, target=target, slug=slug, now=now)
+            target, slug, counts = self.target
+            return sessions.read_with_relation_state(
+                username, key, target=target, slug=slug, counts=counts, now=now
+            )
         found = sessions.read(username, key, now=now)
         return (*found, None) if found else None
 
-    def relation_state(self, target: Target, slug: str) -> RelationState | None:
+    def relation_state(self, target: Target, slug: str, counts: Counts | None = None) -> RelationState | None:
         """Return how the user stands to a deal, brand or category; None for who is not signed in.
 
-        It is read along with who it is; 1 batch get more only where somebody asked for that before.
+        It is read along with who it is; 1 batch get more only where somebody asked for that before. `counts` are those
+        that all are shown, which are not read again.
         """
-        self.target = (target, slug)
+        self.target = (target, slug, counts)
         user = self.request.user
         if not user.is_authenticated:
             return None
-        if self.state is None or (self.state.target, self.state.slug) != self.target:
-            self.state = relations.relation_state_of(user.username, target, slug)
+        if self.state is None or (self.state.target, self.state.slug) != (target, slug):
+            self.state = relations.relation_state_of(user.username, target, slug, counts)
         return self.state
 
 

@@ -15,8 +15,9 @@ import math
 import re
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -51,7 +52,7 @@ ENTRY_BYTES = 2_000  # of a page's headers and its place here
 PLACE = b"<!-- not current -->"  # where base.html has room for the line that says so
 TOKEN = re.compile(rb'name="token" value="\w*"')  # of a form, another one each time (see `form_token`)
 SHARED_SECONDS = 1.0  # for which all are shown what was read for one of them
-SHARED = 64  # answers of the data layer, of 25 cards each
+SHARED = 64  # answers of each function of the data layer, of 25 cards at most
 REVALIDATING = 10  # seconds for which a cache further away may show a page while it asks for the next
 
 clock: Callable[[], float] = time.monotonic
@@ -243,7 +244,8 @@ def _group_of(key: PageKey) -> tuple[str, bool]:
 
 
 _pages = KeptPages()
-_shared: dict[Any, tuple[float, Any]] = {}
+# By what reads them: so nothing pushes out the front page, however many deals are looked at.
+_shared: dict[Callable[..., Any], OrderedDict[Any, tuple[float, Future[Any]]]] = defaultdict(OrderedDict)
 _shared_lock = threading.Lock()
 Answer = TypeVar("Answer")
 
@@ -294,21 +296,33 @@ def shared(
 ) -> Answer:
     """Return what `read` returns, or returned a moment ago to whoever asked the same; the time (`now`) aside.
 
-    So who is signed in waits for what is theirs alone, and for the rest as little as others. `for_seconds` is for what
-    takes longer the more deals there are.
+    So who is signed in waits for what is theirs alone, and for the rest as little as others. One of them reads at a
+    time: who asks meanwhile gets the same answer, or error. `for_seconds` is for what takes longer the more deals there
+    are.
     """
-    key = (read, args, tuple((name, value) for name, value in asked.items() if name != "now"))
+    key = (args, tuple((name, value) for name, value in asked.items() if name != "now"))
     began, seconds = clock(), for_seconds * min(1.0, settings.DEALSITE_PAGE_CACHE_SECONDS)
-    known = _shared.get(key)
-    if known and began < known[0]:
-        answer: Answer = known[1]
-        return answer
-    answer = read(*args, **asked)
+    if not seconds:
+        return read(*args, **asked)
+    mine: Future[Answer] = Future()
     with _shared_lock:
-        _shared[key] = (began + seconds, answer)
-        if len(_shared) > SHARED:
-            del _shared[min(_shared, key=lambda one: _shared[one][0])]
-    return answer
+        answers = _shared[read]
+        until, answer = answers.get(key, (began, None))
+        if answer is None or (answer.done() and began >= until):
+            until, answer = began + seconds, mine
+        answers[key] = (until, answer)
+        answers.move_to_end(key)
+        if len(answers) > SHARED:
+            answers.popitem(last=False)
+    if answer is mine:
+        try:
+            answer.set_result(read(*args, **asked))
+        except BaseException as error:
+            with _shared_lock:
+                answers.pop(key, None)
+            answer.set_exception(error)
+            raise
+    return answer.result()
 
 
 def _keep(key: PageKey, response: HttpResponse, now: float) -> KeptPage:
@@ -375,7 +389,12 @@ def _say_how_long(response: HttpResponse, fresh: float, left: float) -> None:
 
 def _is_personal(request: HttpRequest) -> bool:
     """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for them."""
-    return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, MessageCookie.cookie_name))
+    return settings.SESSION_COOKIE_NAME in request.COOKIES or has_done_something(request)
+
+
+def has_done_something(request: HttpRequest) -> bool:
+    """Tell whether a message waits for a visitor: what they have just done is to show on the page that says so."""
+    return MessageCookie.cookie_name in request.COOKIES
 
 
 def _is_shareable(request: HttpRequest, response: HttpResponse) -> bool:

@@ -32,7 +32,7 @@ from dealsite.data.catalogue.brands import LETTERS, Brand
 from dealsite.data.catalogue.cards import DealCard, Picture
 from dealsite.data.catalogue.categories import Category, Counts, Kind
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.data.catalogue.relations import RelationState
+from dealsite.data.catalogue.relations import RelationState, Target
 from dealsite.data.editing import site_pages
 from dealsite.data.entities.deals import HERE, NAME_CHARACTERS
 from dealsite.data.names import normalise
@@ -45,7 +45,7 @@ from dealsite.search.question import Question
 from dealsite.text import markdown
 from dealsite.web import deal_page
 from dealsite.web.deal_page import deal_context
-from dealsite.web.page_cache import ending, for_visitors, shared
+from dealsite.web.page_cache import ending, for_visitors, has_done_something, shared
 from dealsite.web.pages import everyone
 
 AVAILABILITY = {"expired": "Discontinued", "sold_out": "SoldOut"}
@@ -292,7 +292,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     card, content = found.card, found.content
     if (deal_id, slug) != (card.id, card.slug):
         return redirect(deal_path(card))  # not for good: a title may be changed back
-    of_user: RelationState | None = request.visit.relation_state("deal", card.id)
+    relation_state = _relation_state(request, "deal", card.id, Counts(likes=found.likes))
     history = shared(deals.prices_of, card.id)
     shown = deal_context(card, content, history, now=now)
     names = {"title": card.title, "brand_name": card.brand_name}
@@ -307,7 +307,7 @@ def deal(request: SiteRequest, deal_id: str, slug: str = "") -> HttpResponse:
     context = shown | {
         "more": more,
         "similar": similar,
-        "relation_state": of_user or RelationState("deal", card.id, found.likes),
+        "relation_state": relation_state,
         "summary": summary,
         "address": address,
         "image": picture(card.picture),
@@ -343,14 +343,12 @@ def _of_target(
 ) -> dict[str, object]:
     """What the pages of brands and categories show alike: texts, what is live, how the visitor stands to it.
 
-    The last is known of users, and for all, how many like and watch it. The part with deals shows neither this nor
-    what is live. Called before the first text, whose language is the user's, it reads both in one request.
+    The part with deals shows neither this nor what is live. Called before the first text, whose language is the user's,
+    it reads both in one request.
     """
-    state, counts = RelationState(target, found.slug), found.counts or Counts()
-    counted = None
+    state = counted = None
     if not request.htmx:
-        of_user: RelationState | None = request.visit.relation_state(target, found.slug)
-        state = of_user or RelationState(target, found.slug, counts.likes, counts.watches)
+        state = _relation_state(request, target, found.slug, found.counts or Counts())
         asked = {"brands": (found.slug,)} if target == "brand" else {"category": found.slug}
         counted = shared(live_deals, now=now, most=BRANDS_HERE + 1, for_seconds=A_MINUTE, **asked)
     return {
@@ -365,6 +363,16 @@ def _of_target(
         "image": picture(found.logo),
         "image_alt": found.name,
     }
+
+
+def _relation_state(request: SiteRequest, target: Target, slug: str, counts: Counts) -> RelationState:
+    """How the visitor stands to a deal, brand or category, with the counts that all are shown.
+
+    Who has just liked or watched something sees that counted.
+    """
+    known = None if has_done_something(request) else counts
+    of_user: RelationState | None = request.visit.relation_state(target, slug, known)
+    return of_user or RelationState(target, slug, counts.likes, counts.watches)
 
 
 def _asked(request: SiteRequest) -> dict[str, Any]:

@@ -368,8 +368,11 @@ def _bold(units: float, most: float) -> str:
 
 
 def _by_load() -> list[list[paper_site.Heat]]:
-    """Return the partitions of each load, the hottest first."""
-    return [[*of_load] for _, of_load in groupby(_on_paper()[0], lambda one: one.load.what)]
+    """Return the partitions of each load, the hottest first, and of those that are named alike only that."""
+    found: dict[str, dict[str, paper_site.Heat]] = {}
+    for one in _on_paper()[0]:
+        found.setdefault(one.load.what, {}).setdefault(f"{one.index_name} {one.name}", one)
+    return [[*of_load.values()] for of_load in found.values()]
 
 
 def breaks() -> Lines:

@@ -112,6 +112,9 @@ def test_what_a_view_says_is_seen_through_all_that_guards_it():
 # What they cost
 
 
+OF_TARGETS = ("deal", "brand", "category")
+
+
 def expected(route: Route, at: str, visitor: str) -> tuple[int, ...]:
     """Return how a page may answer: only an address that its view chose may lead to what is not there."""
     if route.page.kind == "action":
@@ -141,7 +144,8 @@ def test_a_page_is_there_and_costs_what_its_view_says(
                 assert slow.now - before < (MOST_IN_SERIES + 0.5) * CALL, "waits for call after call"
                 assert status in expected(route, at, visitor)
                 sent = Counter(operation for operation, _ in meter.log)
-                known = Counter(BatchGetItem=1 if visitor else 0)  # who is signed in
+                # Who is signed in, and how they stand to what the page is about.
+                known = Counter(BatchGetItem=1, Query=int(name in OF_TARGETS)) if visitor else Counter()
                 said = [budget(one) + known for one in route.page.requests.split(" or ")]
                 if visitor == route.seen_by and at == route.page.at[0]:
                     assert sent == said[0], f"{name} sends {in_words(sent - known)}"

@@ -1,5 +1,6 @@
 import gzip
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import brotli
@@ -410,15 +411,12 @@ def test_what_was_read_for_one_is_shown_to_all_for_a_second(read, clock):
     assert [page_cache.shared(read, "shoes", now=now) for now in (3, 4)] == [(2, 3), (2, 3)]
 
 
-def test_what_takes_long_is_shared_for_longer_and_what_is_good_for_longest_stays(read, clock, monkeypatch):
+def test_what_takes_long_is_shared_for_longer(read, clock):
     assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 1
-    monkeypatch.setattr(page_cache, "SHARED", 2)
-    for number in range(2, 5):
-        assert page_cache.shared(read, str(number))[0] == number
     clock[0] += 59.9
     assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 1
     clock[0] += 0.1
-    assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 5
+    assert page_cache.shared(read, "all", for_seconds=60.0)[0] == 2
 
 
 def test_who_asks_something_else_gets_their_own_answer(read):
@@ -438,11 +436,68 @@ def test_what_is_not_there_is_looked_for_again(read):
             page_cache.shared(read, "nobody")
 
 
-def test_what_is_shared_does_not_grow_without_end(read):
+def test_what_is_shared_does_not_grow_without_end_and_what_is_asked_for_stays(read):
+    front_page = threading.Lock  # whatever it returns is another one each time
+    shown = page_cache.shared(front_page)
     for number in range(2 * page_cache.SHARED):
         page_cache.shared(read, str(number))
-    assert len(page_cache._shared) == page_cache.SHARED
+        assert page_cache.shared(read, "0")[0] == 1
+    assert len(page_cache._shared[read]) == page_cache.SHARED
     assert page_cache.shared(read, str(number))[0] == number + 1
+    assert page_cache.shared(read, "1")[0] == number + 2
+    assert page_cache.shared(front_page) is shown
+
+
+class Reader:
+    """Reads something when the test says so; `at_once` asks for it."""
+
+    def __init__(self, error=None):
+        self.asked, self.error = [], error
+        self.is_open, self.has_begun = threading.Event(), threading.Event()
+
+    def __call__(self, slug, now=None):
+        self.asked.append(slug)
+        self.has_begun.set()
+        assert self.is_open.wait(10)
+        if self.error:
+            raise self.error
+        return f"{slug} {len(self.asked)}"
+
+    def at_once(self, *slugs):
+        """Let one ask, and when it is being read, the others; return what came."""
+        with ThreadPoolExecutor(len(slugs)) as threads:
+            first = threads.submit(page_cache.shared, self, slugs[0])
+            assert self.has_begun.wait(10)
+            others = [threads.submit(page_cache.shared, self, slug) for slug in slugs[1:]]
+            wait(others, 0.05)  # as long as they would take
+            self.is_open.set()
+            return [one.exception() or one.result() for one in (first, *others)]
+
+
+def test_one_reads_for_all_who_ask_at_the_same_time():
+    assert Reader().at_once(*["shoes"] * 5) == ["shoes 1"] * 5
+    assert Reader().at_once("shoes", "bags", "shoes") == ["shoes 2", "bags 2", "shoes 2"]
+
+
+def test_what_could_not_be_read_is_told_to_all_who_waited_and_read_again_for_the_next():
+    reader = Reader(NotFound("none"))
+    assert reader.at_once(*["shoes"] * 5) == [reader.error] * 5
+    assert len(reader.asked) == 1
+    reader.error = None
+    assert page_cache.shared(reader, "shoes") == "shoes 2"
+
+
+def test_who_asks_while_it_is_read_slowly_waits_for_it_too(clock):
+    reader = Reader()
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(page_cache.shared, reader, "shoes")
+        assert reader.has_begun.wait(10)
+        clock[0] += 3
+        second = threads.submit(page_cache.shared, reader, "shoes")
+        wait([second], 0.05)
+        reader.is_open.set()
+        assert (first.result(), second.result()) == ("shoes 1", "shoes 1")
+    assert page_cache.shared(reader, "shoes") == "shoes 2"
 
 
 @pytest.mark.parametrize(

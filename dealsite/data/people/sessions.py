@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import featured_plans, relations
+from dealsite.data.catalogue.categories import Counts
 from dealsite.data.catalogue.featured_plans import FeaturedPlan
 from dealsite.data.catalogue.relations import RelationState, Target
 from dealsite.data.editing import audit
@@ -142,15 +143,14 @@ def read(username: str, key: str, *, now: datetime) -> tuple[Session, User] | No
     return _read(username, key, table.batch_get(_read_keys(username, key)), now)
 
 
-@access_pattern("who is signed in, and how they stand to a deal, brand or category", "1 batch get")
+@access_pattern("who is signed in, and how they stand to a deal, brand or category", "1 batch get + 1 query")
 def read_with_relation_state(
-    username: str, key: str, *, target: Target, slug: str, now: datetime
+    username: str, key: str, *, target: Target, slug: str, now: datetime, counts: Counts | None = None
 ) -> tuple[Session, User, RelationState] | None:
-    """As `read`, and how the user stands to a deal, brand or category."""
-    also = relations.relation_state_keys(username, target, slug)
-    items = table.batch_get([*_read_keys(username, key), *also])
+    """As `read`, and how the user stands to a deal, brand or category (`relations.relation_state_and`)."""
+    items, state = relations.relation_state_and(_read_keys(username, key), username, target, slug, counts)
     found = _read(username, key, items, now)
-    return (*found, relations.relation_state(target, slug, items)) if found else None
+    return (*found, state) if found else None
 
 
 def _read_keys(username: str, key: str) -> list[keys.Key]:

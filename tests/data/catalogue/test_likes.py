@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -9,6 +10,7 @@ from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
 from dealsite.data.table import errors
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_deal, make_id
+from tests.capacity import recorded
 from tests.measuring import measured
 from tests.people import make_user
 from tests.races import at_once
@@ -114,14 +116,31 @@ def test_like_watch_and_counters_are_read_together():
     relations.add(relations.BRAND_LIKE, "nordlicht", username="tom", now=NOW)
     expected = relations.RelationState("brand", "nordlicht", likes=1, watches=1, watched=True)
     assert measured(relations.relation_state_of)("sam", "brand", "nordlicht") == expected
-    assert len(relations.relation_state_keys("sam", "brand", "nordlicht")) == 3
     relations.add(relations.CATEGORY_LIKE, CATEGORY, username="sam", now=NOW)
     expected = relations.RelationState("category", CATEGORY, likes=1, liked=True)
     assert relations.relation_state_of("sam", "category", CATEGORY) == expected
     relations.add(relations.DEAL_LIKE, DEAL, username="tom", now=NOW)
     expected = relations.RelationState("deal", DEAL, likes=1)
     assert relations.relation_state_of("sam", "deal", DEAL) == expected
-    assert len(relations.relation_state_keys("sam", "deal", DEAL)) == 2
+
+
+@pytest.mark.parametrize("relation", relations.RELATIONS, ids=lambda one: one.type)
+def test_with_the_counts_that_all_are_shown_no_partition_is_read_for_which_all_ask(
+    relation, wait_for_indexes
+):
+    slug = {"brand": "nordlicht", "category": CATEGORY, "deal": DEAL}[relation.target]
+    counts = categories.Counts(likes=7, watches=8)
+    state = relations.RelationState(relation.target, slug, likes=7, watches=8)
+    assert relations.relation_state_of("sam", relation.target, slug, counts) == state
+    for name in ("sam", "tom"):
+        relations.add(relation, slug, name, now=NOW)
+    relations.remove(relation, slug, "tom")
+    wait_for_indexes()
+    with recorded() as units:
+        assert relations.relation_state_of("tom", relation.target, slug, counts) == state
+        held = relations.relation_state_of("sam", relation.target, slug, counts)
+    assert held == replace(state, liked=relation.verb == "LIKE", watched=relation.verb == "WATCH")
+    assert all(partition.endswith(("#sam", "#tom")) for _, partition, _ in units.touched)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import relations
+from dealsite.data.catalogue.categories import Counts
 from dealsite.data.entities.people import LONGEST_SESSION, ROLES
 from dealsite.data.integrity import checks
 from dealsite.data.jobs import jobs
@@ -227,9 +228,14 @@ def test_a_session_on_a_device_that_is_not_known_is_told(wait_for_indexes):
 
 
 def test_a_session_is_read_with_what_its_user_thinks_of_a_brand():
-    ada = make_user("ada")
+    ada, counts = make_user("ada"), Counts(likes=3, watches=2)
     start(ada, "key")
-    found = measured(sessions.read_with_relation_state)("ada", "key", target="brand", slug="aurora", now=NOW)
+    found = measured(sessions.read_with_relation_state)(
+        "ada", "key", target="brand", slug="aurora", counts=counts, now=NOW
+    )
+    assert found is not None
+    assert found[1:] == (ada, relations.RelationState("brand", "aurora", likes=3, watches=2))
+    found = sessions.read_with_relation_state("ada", "key", target="brand", slug="aurora", now=NOW)
     assert found is not None
     assert found[1:] == (ada, relations.RelationState("brand", "aurora"))
 

@@ -197,13 +197,23 @@ def test_who_is_no_longer_signed_in_is_led_to_sign_in_and_back(
     assert relation_state(target) == (False, False, 0, 0)
 
 
-def test_a_brands_page_shows_the_like_of_a_moment_ago_and_costs_no_request_more(browser: Client):
-    relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=NOW)
-    for path in ("/brands/nordlicht/", "/categories/toys-hobbies/"):
+def test_the_page_of_a_brand_asks_along_with_the_session_how_the_user_stands_to_it(browser: Client):
+    for path in PLACES.values():
         answer = browser.get(path)
-        assert calls(answer) == ["BatchGetItem", "BatchGetItem"]
+        assert sorted(calls(answer)) == ["BatchGetItem", "BatchGetItem", "Query"]
     answer = browser.get("/brands/nordlicht/", headers=HTMX | {"Page-Language": "en-gb"})
     assert calls(answer) == ["BatchGetItem"]
+
+
+@each_target
+def test_who_has_just_liked_something_sees_it_counted_whatever_others_are_shown(
+    browser: Client, settings: Any, target: str
+):
+    settings.DEALSITE_PAGE_CACHE_SECONDS = 60
+    page_cache.forget()
+    assert shown(browser.get(PLACES[target]).content.decode())["like"] == ("false", "0")
+    answer = browser.post(f"{PLACES[target]}like/", follow=True)
+    assert shown(answer.content.decode())["like"] == ("true", "1")
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
