@@ -5,7 +5,9 @@ addresses is wide and short, so that it slows guessing by many machines but keep
 it does not hold on a device where they have signed in before.
 """
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -14,6 +16,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils import timezone
 
 from dealsite.accounts import requests, security_log
 from dealsite.accounts.limit_table import ROWS
@@ -25,12 +28,14 @@ from dealsite.data.table.ids import folded, hash_of
 from dealsite.data.table.parallel import together
 
 EVERYBODY = "all"  # the subject of what is counted on the whole site
+TURN_SECONDS = 5  # for which one's turn is waited for
 
 Try = tuple[str, str]  # a limit's name, and whom it counts
 
 _limits_of = {row.name: list(row.limits) for row in ROWS}
 _in_memory = {row.name for row in ROWS if row.in_memory}
 _lock = Lock()
+sleep: Callable[[float], None] = time.sleep  # replaced in tests
 _used: dict[str, tuple[datetime, Counter[str]]] = {}  # of a limit: the span and the uses in it, here
 
 
@@ -85,6 +90,22 @@ def count_use(request: HttpRequest, what: str, *, now: datetime, own: str = "") 
     elif refused := _count_here(tries, now):
         _note(request, refused.kind, "")
         raise throttles.refusal(refused, now)
+
+
+def take_turn(what: str) -> None:
+    """Wait until the site may do once more what all of it together does only so often; TooManyRequests after 5 seconds.
+
+    1 update, and 1 for each span that is waited for.
+    """
+    in_all, waited = limit(f"{what}-total"), 0
+    while True:
+        try:
+            return throttles.count(in_all, EVERYBODY, now=timezone.now())
+        except TooManyRequests as full:
+            waited += full.retry_after
+            if waited > TURN_SECONDS:
+                raise
+            sleep(full.retry_after)
 
 
 def used_here(name: str, *, now: datetime) -> int:

@@ -5,7 +5,7 @@ site. A token is the customer and payment method, "cus_...|pm_...".
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -28,17 +28,30 @@ DECLINED = "Your card was declined."
 NOT_SAVED = "No card was saved. Please enter it again."
 
 
+class _InTurn(stripe.RequestsClient):
+    """Sends a request when it is its turn."""
+
+    def __init__(self, take_turn: Callable[[], None]) -> None:
+        super().__init__(timeout=TIMEOUT)
+        self._take_turn = take_turn
+
+    def request(self, *asked: Any, **more: Any) -> Any:
+        self._take_turn()
+        return super().request(*asked, **more)
+
+
 class StripeGateway:
     """Charges saved cards by PaymentIntents, and refunds them."""
 
     name = "stripe"
     takes_card_numbers = False
 
-    def __init__(self, secret_key: str, api_base: str) -> None:
+    def __init__(self, secret_key: str, api_base: str, take_turn: Callable[[], None]) -> None:
+        """Ask Stripe only after `take_turn`, before each request; what that raises passes through."""
         self.api = stripe.StripeClient(
             secret_key,
             base_addresses={"api": api_base.rstrip("/")},
-            http_client=stripe.RequestsClient(timeout=TIMEOUT),
+            http_client=_InTurn(take_turn),
             max_network_retries=0,  # a runner asks again, when its lease is over
         ).v1
 

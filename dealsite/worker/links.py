@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 
+from dealsite.accounts import limits
 from dealsite.data.editing import links
 from dealsite.data.editing.links import CHECK_LINK, CHECK_LINKS, DealLink, LinkPayload, RoundPayload
 from dealsite.data.jobs import jobs
@@ -146,6 +147,7 @@ def _probe_host(urls: list[str]) -> dict[str, Finding]:
             continue
         if last:
             sleep(HOST_PAUSE)
+        limits.take_turn("probe")
         found[url] = probe(url)
     return found
 

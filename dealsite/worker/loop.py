@@ -31,7 +31,7 @@ from dealsite.data.jobs import jobs, parts, processes, site_switch
 from dealsite.data.people import users
 from dealsite.data.people.announcements import send_message, send_part
 from dealsite.data.table import schema
-from dealsite.data.table.errors import Conflict, DataError, Unavailable
+from dealsite.data.table.errors import Conflict, DataError, TooManyRequests, Unavailable
 from dealsite.gateways import choice as gateways
 from dealsite.gateways.interface import Gateway
 from dealsite.pictures import renditions
@@ -56,7 +56,9 @@ def no_longer_done(job: jobs.Job, now: datetime) -> None:
 
 def refund(job: jobs.Job, now: datetime) -> None:
     """Carry out a job that gives payments back (`charging.refund_payments`)."""
-    charging.refund_payments(job, now, gateway=gateways.current(), currency=settings.DEALSITE_CURRENCY)
+    charging.refund_payments(
+        job, now, gateway=gateways.current("gateway-worker"), currency=settings.DEALSITE_CURRENCY
+    )
 
 
 def work_on_part(part: jobs.Job, now: datetime) -> datetime | None:
@@ -231,7 +233,7 @@ def is_over(since: datetime, span: timedelta, *, now: datetime) -> bool:
 def charge(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
     """Charge what is due until `stop` is set, but not on a copy; what cannot be read or charged now is tried again."""
     try:
-        gateway = gateways.current()
+        gateway = gateways.current("gateway-worker")
     except ImproperlyConfigured as error:
         logger.error("nothing_is_charged", reason=str(error))
         return
@@ -348,6 +350,8 @@ def _handle(job: jobs.Job, now: datetime) -> datetime | None:
     except jobs.Orphaned as reason:
         jobs.pause_own(job, str(reason))
         raise Conflict() from reason
+    except TooManyRequests as full:  # of what the whole site does only so often
+        return now + timedelta(seconds=time.monotonic() - began + full.retry_after)
     except Exception as error:  # a job must not take the worker down; its error is kept with it
         if is_shortage(error) and not isinstance(error, MemoryError):
             logger.warning("job_waits", reason=repr(error))

@@ -189,8 +189,8 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "", h
     """Send a mail, unless its address has had as many of this kind as it gets: what it tells of has happened anyway.
 
     The subject names the order by the end of its id, as lists of orders do.
-    Cancelled says why one about an order was not sent. 2 updates, 2 more where it could not be: it will be tried again,
-    and counts once.
+    Cancelled says why one about an order was not sent. 2 updates, 1 more where it could not be: it will be tried again,
+    and counts once. TooManyRequests where the site sends as many mails as it may.
     """
     if not to:
         return _leave(order_id, "There is no confirmed address.")
@@ -200,7 +200,7 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "", h
     # Orders and payments of one shopper come in heaps, whatever has become of them.
     limit, whose = ("mail-order", folded(to)) if order_id else ("mail", f"{kind} {folded(to)}")
     try:
-        tries = limits.count((limit, whose), (f"{limit}-total", limits.EVERYBODY), now=now)
+        tries = limits.count((limit, whose), now=now)
     except TooManyRequests:
         logger.warning("mail_not_sent", kind=kind, reason="too many")
         return _leave(order_id, "There were too many mails.")
@@ -208,6 +208,7 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "", h
     if order_id:
         subject += f" ({order_id[-6:]})"
     try:
+        limits.take_turn("mail")
         EmailMessage(subject, text, to=[to], headers={"Auto-Submitted": "auto-generated"}).send()
     except SMTPException as refused:
         tries.succeeded()

@@ -147,7 +147,7 @@ def test_what_is_secret_stands_in_no_line_and_no_row(
     see(other.get(address))
     see(other.post("/account/password-reset/new/", {"password": NEW}))
     with pytest.raises(GatewayUnavailable):
-        StripeGateway(STRIPE_KEY, "http://127.0.0.1:9").charge(
+        StripeGateway(STRIPE_KEY, "http://127.0.0.1:9", lambda: None).charge(
             "cus_1|pm_1", Decimal("1.00"), "EUR", idempotency_key="K", description="x"
         )
     written, rows = log.text, kept()

@@ -28,7 +28,7 @@ def stripe():
 
 @pytest.fixture
 def gateway(stripe):
-    return stripe_api.StripeGateway("sk_test_x", stripe.url)
+    return stripe_api.StripeGateway("sk_test_x", stripe.url, lambda: None)
 
 
 def charge(gateway, method=CARD, key="P-0", amount="33.34", currency="EUR"):
@@ -82,7 +82,7 @@ def test_what_says_nothing_about_the_outcome_is_no_answer(status, stripe, gatewa
 
 def test_a_wrong_secret_key_is_no_decline(stripe):
     with pytest.raises(GatewayUnavailable):
-        charge(stripe_api.StripeGateway("sk_wrong", stripe.url))
+        charge(stripe_api.StripeGateway("sk_wrong", stripe.url, lambda: None))
 
 
 def test_the_same_key_for_another_amount_is_no_decline(gateway):
@@ -93,7 +93,7 @@ def test_the_same_key_for_another_amount_is_no_decline(gateway):
 
 def test_an_answer_that_is_too_late_is_asked_for_again_and_charges_once(stripe, monkeypatch):
     monkeypatch.setattr(stripe_api, "TIMEOUT", (1.0, 0.2))
-    hasty = stripe_api.StripeGateway("sk_test_x", stripe.url)
+    hasty = stripe_api.StripeGateway("sk_test_x", stripe.url, lambda: None)
     stripe.slow.append(0.6)
     with pytest.raises(GatewayUnavailable):
         charge(hasty)
@@ -103,7 +103,7 @@ def test_an_answer_that_is_too_late_is_asked_for_again_and_charges_once(stripe, 
 
 def test_a_gateway_that_cannot_be_reached_is_no_answer():
     with pytest.raises(GatewayUnavailable):
-        charge(stripe_api.StripeGateway("sk_test_x", "http://127.0.0.1:9"))
+        charge(stripe_api.StripeGateway("sk_test_x", "http://127.0.0.1:9", lambda: None))
 
 
 def test_a_charge_still_under_way_is_asked_for_anew(stripe, gateway):

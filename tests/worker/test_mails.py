@@ -141,13 +141,6 @@ def test_mails_of_another_kind_or_to_others_are_sent_meanwhile():
     assert mail.outbox[-1].subject == "Dealsite: Two-factor sign-in is on"
 
 
-def test_mails_about_accounts_have_a_limit_in_all(settings):
-    settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail-total": (2, timedelta(hours=1))}
-    for name in ("ann", "bob", "cleo"):
-        change_passwords(make_user(name), 1)
-    assert len(mail.outbox) == 2
-
-
 def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPatch, settings):
     settings.DEALSITE_LIMITS = settings.DEALSITE_LIMITS | {"mail": (1, timedelta(hours=1))}
     sessions.change_password(make_user("ann"), password="another", now=NOW)

@@ -49,7 +49,7 @@ from dealsite.data.entities.commerce import (
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, Conflict, DataError
+from dealsite.data.table.errors import AlreadyExists, Conflict, DataError, TooManyRequests
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import merged
@@ -96,7 +96,7 @@ def run_one(row: Item, gateway: Gateway, *, currency: str, clock: Callable[[], d
         return "left"
     try:
         outcome = charge(payment, gateway, currency=currency, now=clock())
-    except GatewayUnavailable as error:
+    except (GatewayUnavailable, TooManyRequests) as error:
         logger.warning("gateway_silent", payment=payment.id, reason=str(error))
         return "unknown"
     after = record(payment, outcome, now=clock())

@@ -29,7 +29,7 @@ class Command(SiteCommand):
             loop.charge(stop)
             return None
         total: Counter[str] = Counter()
-        gateway = choice.current()
+        gateway = choice.current("gateway-worker")
         if site_switch.read().is_copy:
             raise CommandError(site_switch.COPY_RESTS)
         while counts := loop.charge_due(gateway):
