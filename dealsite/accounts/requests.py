@@ -38,6 +38,7 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import Invalid
 
 KEY_BYTES = 32
+CHANGED = timedelta(seconds=2)  # longer than all are shown what was read for one of them
 LOOKS = ("cards", "list", "cards.all", "list.all")  # of lists of deals; all: what is over, too
 KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -178,6 +179,16 @@ def look(request: HttpRequest) -> str:
 
 def set_look(response: HttpResponse, chosen: str) -> None:
     _set(response, _name("look"), chosen, timedelta(days=365))
+
+
+def note_change(response: HttpResponse) -> None:
+    """Have the browser say for a moment that its user has changed something that all are shown."""
+    _set(response, _name("changed"), "yes", CHANGED)
+
+
+def has_just_changed(request: HttpRequest) -> bool:
+    """Tell whether the user has just changed something, or is still to be told of it."""
+    return any(request.COOKIES.get(_name(name)) for name in ("changed", "messages"))
 
 
 def _name(name: str) -> str:

@@ -389,12 +389,7 @@ def _say_how_long(response: HttpResponse, fresh: float, left: float) -> None:
 
 def _is_personal(request: HttpRequest) -> bool:
     """Tell whether the page may show what is this visitor's alone: an account, or a message waiting for them."""
-    return settings.SESSION_COOKIE_NAME in request.COOKIES or has_done_something(request)
-
-
-def has_done_something(request: HttpRequest) -> bool:
-    """Tell whether a message waits for a visitor: what they have just done is to show on the page that says so."""
-    return MessageCookie.cookie_name in request.COOKIES
+    return any(name in request.COOKIES for name in (settings.SESSION_COOKIE_NAME, MessageCookie.cookie_name))
 
 
 def _is_shareable(request: HttpRequest, response: HttpResponse) -> bool:

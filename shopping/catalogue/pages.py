@@ -45,7 +45,7 @@ from dealsite.search.question import Question
 from dealsite.text import markdown
 from dealsite.web import deal_page
 from dealsite.web.deal_page import deal_context
-from dealsite.web.page_cache import ending, for_visitors, has_done_something, shared
+from dealsite.web.page_cache import ending, for_visitors, shared
 from dealsite.web.pages import everyone
 
 AVAILABILITY = {"expired": "Discontinued", "sold_out": "SoldOut"}
@@ -370,7 +370,7 @@ def _relation_state(request: SiteRequest, target: Target, slug: str, counts: Cou
 
     Who has just liked or watched something sees that counted.
     """
-    known = None if has_done_something(request) else counts
+    known = None if requests.has_just_changed(request) else counts
     of_user: RelationState | None = request.visit.relation_state(target, slug, known)
     return of_user or RelationState(target, slug, counts.likes, counts.watches)
 

@@ -18,7 +18,7 @@ from django_htmx.http import trigger_client_event
 
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import signed_in, to_sign_in
-from dealsite.accounts.requests import SiteRequest, UserRequest, destination
+from dealsite.accounts.requests import SiteRequest, UserRequest, destination, note_change
 from dealsite.data.catalogue import deals, relations
 from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.relations import Relation, RelationEntry, RelationState, Target
@@ -72,9 +72,12 @@ def _toggle(request: SiteRequest, relation: Relation, slug: str, *, held: bool) 
     if request.htmx:
         context = {"relation_state": relation_state.after(relation, held=held)}
         response = render(request, "shopping/my/_relations.html", context)
-        return trigger_client_event(response, "announce", {"text": said})
-    messages.success(request, said)
-    return HttpResponseRedirect(back)
+        trigger_client_event(response, "announce", {"text": said})
+    else:
+        messages.success(request, said)
+        response = HttpResponseRedirect(back)
+    note_change(response)
+    return response
 
 
 def name_of(relation: Relation, slug: str) -> str:

@@ -206,14 +206,20 @@ def test_the_page_of_a_brand_asks_along_with_the_session_how_the_user_stands_to_
 
 
 @each_target
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
 def test_who_has_just_liked_something_sees_it_counted_whatever_others_are_shown(
-    browser: Client, settings: Any, target: str
+    browser: Client, settings: Any, target: str, headers: dict[str, str]
 ):
     settings.DEALSITE_PAGE_CACHE_SECONDS = 60
     page_cache.forget()
     assert shown(browser.get(PLACES[target]).content.decode())["like"] == ("false", "0")
-    answer = browser.post(f"{PLACES[target]}like/", follow=True)
+    answer = browser.post(f"{PLACES[target]}like/", headers=headers, follow=True)
     assert shown(answer.content.decode())["like"] == ("true", "1")
+    assert shown(browser.get(PLACES[target]).content.decode())["like"] == ("true", "1")
+    browser.cookies.pop(
+        next(name for name in browser.cookies if name.startswith("changed"))
+    )  # two seconds later
+    assert shown(browser.get(PLACES[target]).content.decode())["like"] == ("true", "0")  # as all are shown
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
