@@ -38,6 +38,7 @@ EXAMPLE_OF_8_KB = replace(
 COUNTED = {name: 10**6 for state in STATES for name in (state, f"{state}_amount")}
 TOTALS = to_attributes({"type": "PaymentTotals", "day": "2026-11-21", "shard": 1, **COUNTED})
 GUARD = 2 * write_units(200)
+TURN = write_units(200)  # the count of what all workers ask the payment provider in a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ def partition_loads(payment: Payment, *, now: datetime) -> list[Load]:
             "settling, if all were due on one day",
             of_shard * cost_of(TOTALS, TOTALS, transaction=True).item,
         ),
+        Load("THROTTLE#gateway-worker-total", "turns at the payment provider", rate() * TURN),
         Load("LOAD#id", "segments, an update for each 200", rate() / LARGEST_CHUNK * _segment_units()),
         Load(
             "GSI3 JOBS#OPEN#bulk",
@@ -163,6 +165,7 @@ def units_by_index(payment: Payment, *, now: datetime) -> dict[str, dict[str, in
         name: {"": cost.item, **cost.indexes}
         for name, cost in (("insert", steps.insert), ("claim", steps.claim), ("settle", steps.settle))
     }
+    found["claim"][""] += TURN
     found["settle"][""] += GUARD + cost_of(TOTALS, TOTALS, transaction=True).item
     return found
 

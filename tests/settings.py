@@ -21,7 +21,7 @@ from dealsite.settings import *  # noqa: E402, F403
 DEALSITE_SECURITY_CONTACT = "mailto:security@deals.example"
 DEALSITE_PAGE_CACHE_SECONDS = 0  # a page shows what a test has just done
 # Tests work off in a second what takes a site longer.
-DEALSITE_LIMITS = limit_table.read("mail-total=1000000/1s probe-total=1000000/1s")
+DEALSITE_LIMITS = limit_table.read("mail-total=1000000/1s mail-order-total=1000000/1s probe-total=1000000/1s")
 DEALSITE_STALE_SECONDS = 0  # and 503 what it could not read
 WHITENOISE_AUTOREFRESH = (
     True  # static files are looked up when asked for: each client would list them all first

@@ -50,12 +50,10 @@ ROWS = (
     LimitRow("sign-up", _("New accounts"), "", "30/1h", "1000/1h"),
     LimitRow("confirmation", _("Links to confirm an address"), "5/1h", "30/1h", "1000/1h"),
     LimitRow("reset", _("Reset links"), "3/1h", "20/1h", "1000/1h"),
-    LimitRow(
-        "mail", _("Mails of one kind about an account; in all, mails of all kinds"), "5/1h", "", "10/1s"
-    ),
-    LimitRow("mail-order", _("Mails about orders and payments"), "60/1h"),
-    LimitRow("gateway", _("Requests of pages to the payment provider"), total="10/1s"),
-    LimitRow("gateway-worker", _("Requests of workers to the payment provider"), total="15/1s"),
+    LimitRow("mail", _("Mails of one kind about an account"), "5/1h", "", "4/1s"),
+    LimitRow("mail-order", _("Mails about orders and payments"), "60/1h", "", "10/1s"),
+    LimitRow("gateway", _("Requests of pages to the payment provider"), total="15/1s"),
+    LimitRow("gateway-worker", _("Requests of workers to the payment provider"), total="10/1s"),
     LimitRow("probe", _("Links of shops checked by workers"), total="5/1s"),
     LimitRow("new-cart", _("New carts of visitors"), "", "30/10m", "3000/10m"),
     LimitRow("cart", _("Changes of carts"), "120/1m", "600/1m", "6000/1m", in_memory=True),

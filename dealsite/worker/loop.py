@@ -54,11 +54,14 @@ def no_longer_done(job: jobs.Job, now: datetime) -> None:
     raise jobs.Cancelled("This release no longer does this.")
 
 
+def gateway() -> Gateway:
+    """Return the payment gateway, which workers ask only as often as leaves room for pages."""
+    return gateways.current("gateway-worker")
+
+
 def refund(job: jobs.Job, now: datetime) -> None:
     """Carry out a job that gives payments back (`charging.refund_payments`)."""
-    charging.refund_payments(
-        job, now, gateway=gateways.current("gateway-worker"), currency=settings.DEALSITE_CURRENCY
-    )
+    charging.refund_payments(job, now, gateway=gateway(), currency=settings.DEALSITE_CURRENCY)
 
 
 def work_on_part(part: jobs.Job, now: datetime) -> datetime | None:
@@ -233,7 +236,7 @@ def is_over(since: datetime, span: timedelta, *, now: datetime) -> bool:
 def charge(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.now) -> None:
     """Charge what is due until `stop` is set, but not on a copy; what cannot be read or charged now is tried again."""
     try:
-        gateway = gateways.current("gateway-worker")
+        asked = gateway()
     except ImproperlyConfigured as error:
         logger.error("nothing_is_charged", reason=str(error))
         return
@@ -243,7 +246,7 @@ def charge(stop: threading.Event, *, clock: Callable[[], datetime] = timezone.no
         try:
             if site_switch.of_process.lets_work():
                 only = next(partitions) if was_idle else None
-                counts = charge_due(gateway, clock=clock, only=only)
+                counts = charge_due(asked, clock=clock, only=only)
         except DataError as error:
             logger.warning("charging_waits", reason=str(error))
         except Exception:  # a payment must not take the thread down; its lease brings it back

@@ -208,7 +208,7 @@ def _send(kind: str, text: str, to: str, now: datetime, *, order_id: str = "", h
     if order_id:
         subject += f" ({order_id[-6:]})"
     try:
-        limits.take_turn("mail")
+        limits.take_turn(limit)
         EmailMessage(subject, text, to=[to], headers={"Auto-Submitted": "auto-generated"}).send()
     except SMTPException as refused:
         tries.succeeded()

@@ -178,7 +178,12 @@ def test_what_costs_something_has_a_limit(settings: Any, name: str, prepare: Cal
 def test_every_limit_in_all_is_tried_here_or_has_a_test_of_its_own():
     # tests/worker/test_mails.py, tests/cms/ask/test_ask.py, tests/accounts/test_email_address.py,
     # tests/cms/deals/test_link_reading.py, tests/worker/test_turns.py
-    elsewhere = {"mail", "gateway", "gateway-worker", "probe", "question", "answer", "confirmation", "link"}
+    elsewhere = {"mail", "mail-order", "gateway", "gateway-worker", "probe"} | {
+        "question",
+        "answer",
+        "confirmation",
+        "link",
+    }
     assert {row.name for row in ROWS if row.total} == {name for name, _ in ACTIONS} | elsewhere
 
 

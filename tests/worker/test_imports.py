@@ -934,6 +934,15 @@ def sharing(monkeypatch, rows_of_a_part=4):
     monkeypatch.setattr(running, "WINDOW", 2)
 
 
+def order_shared(monkeypatch, rows):
+    """Order an import that workers share; return its id."""
+    sharing(monkeypatch)
+    import_id = upload_file(rows)
+    work()
+    order(import_id)
+    return import_id
+
+
 def stored():
     found = [item for item in table.scan_all(consistent=True) if item["type"] in ("Deal", "Draft")]
     return sorted((item["id"], item["card"]["title"]) for item in found)
@@ -971,10 +980,7 @@ def test_a_large_import_is_shared_and_comes_to_the_same(drafts_wanted, new_table
 
 
 def test_workers_do_parts_at_the_same_time_and_each_deal_once(monkeypatch, new_table):
-    sharing(monkeypatch)
-    import_id = upload_file(messy(32))
-    work()
-    order(import_id)
+    import_id = order_shared(monkeypatch, messy(32))
     assert run_next(now=LATER)
     taken = [loop.take(now=LATER, at=jobs.everywhere("bulk")) for _ in range(4)]
     assert {job.kind for job in taken} == {"part"}
@@ -1042,10 +1048,7 @@ def test_a_part_ends_its_turn_and_goes_on_with_all_that_it_had_to_say(monkeypatc
 
 
 def test_an_import_whose_file_is_gone_fails_with_its_parts(monkeypatch):
-    sharing(monkeypatch)
-    import_id = upload_file(messy(12))
-    work()
-    order(import_id)
+    import_id = order_shared(monkeypatch, messy(12))
     assert run_next(now=LATER)
     running.storage().delete(running.file_name(import_id, running.ROWS))
     work_until_done(import_id)
@@ -1055,10 +1058,7 @@ def test_an_import_whose_file_is_gone_fails_with_its_parts(monkeypatch):
 
 
 def test_what_a_part_of_an_earlier_run_had_to_say_is_not_taken_for_a_later_ones(monkeypatch):
-    sharing(monkeypatch)
-    import_id = upload_file([make_row(n) for n in range(8)])
-    work()
-    order(import_id)
+    import_id = order_shared(monkeypatch, [make_row(n) for n in range(8)])
     while len(stored()) < 8:
         assert run_next(now=LATER)
     queue.cancel(imports.get(import_id).job, by="eve", now=LATER)
@@ -1075,10 +1075,7 @@ def test_what_a_part_of_an_earlier_run_had_to_say_is_not_taken_for_a_later_ones(
 
 
 def test_a_shared_import_that_is_cancelled_stops_and_what_is_missing_comes_later(monkeypatch):
-    sharing(monkeypatch)
-    import_id = upload_file(messy(12))
-    work()
-    order(import_id)
+    import_id = order_shared(monkeypatch, messy(12))
     assert run_next(now=LATER)
     assert run_next(now=LATER)
     queue.cancel(imports.get(import_id).job, by="eve", now=LATER)

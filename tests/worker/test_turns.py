@@ -99,7 +99,7 @@ def test_what_stripe_lets_a_new_account_do_is_not_exceeded_by_pages_and_workers_
 def test_each_request_to_stripe_takes_a_turn_pages_and_workers_each_their_own(clock, only, stripe):
     only("gateway", 1, HOUR)
     only("gateway-worker", 2, HOUR)
-    page, worker = choice.current(), choice.current("gateway-worker")
+    page, worker = choice.current(), loop.gateway()
     assert page.begin_card(return_url="https://a.example/", cancel_url="https://a.example/", account="ann")
     with pytest.raises(TooManyRequests):
         page.begin_card(return_url="https://a.example/", cancel_url="https://a.example/", account="ann")
@@ -114,7 +114,7 @@ def test_a_payment_for_which_there_is_no_turn_is_charged_once_when_its_lease_is_
     (owed,) = owe(method=CARD)
     only("gateway-worker", 1, HOUR)
     limits.take_turn("gateway-worker")
-    gateway = choice.current("gateway-worker")
+    gateway = loop.gateway()
     assert loop.charge_due(gateway, clock=timezone.now) == {"unknown": 1}
     assert payments.of_order("ann", [owed.ref])[0].status == PENDING
     clock.now += LATER
@@ -124,7 +124,7 @@ def test_a_payment_for_which_there_is_no_turn_is_charged_once_when_its_lease_is_
 
 def test_a_refund_for_which_there_is_no_turn_is_put_off_and_costs_no_try(clock, only, stripe):
     (owed,) = owe(method=CARD)
-    loop.charge_due(choice.current("gateway-worker"), clock=timezone.now)
+    loop.charge_due(loop.gateway(), clock=timezone.now)
     cancel_order(owed, clock.now)
     only("gateway-worker", 1, HOUR)  # and the charge had it
     run_all(now=clock.now)
@@ -160,6 +160,18 @@ def test_mails_that_would_have_to_wait_long_are_put_off_and_count_once_for_their
     run_all(now=clock.now)
     assert sorted(sent.to[0] for sent in mail.outbox) == [f"ann{number}@example.org" for number in range(3)]
     assert clock.slept == []
+
+
+def test_mails_about_orders_keep_nobody_waiting_for_one_about_their_account(clock, only):
+    cancel_order(owe()[0], NOW)
+    sessions.change_password(make_user("bob"), password="another", now=NOW)
+    only("mail-order", 1, HOUR)
+    limits.take_turn("mail-order")
+    run_all(now=clock.now)
+    assert [sent.to for sent in mail.outbox] == [["bob@example.org"]]
+    clock.now += LATER
+    run_all(now=clock.now)
+    assert [sent.to for sent in mail.outbox] == [["bob@example.org"], ["ann@example.org"]]
 
 
 def test_links_of_shops_are_checked_only_so_often_by_all_workers(clock, only, settings, monkeypatch):

@@ -5,7 +5,6 @@ from collections import Counter
 from django.core.management.base import CommandError, CommandParser
 
 from dealsite.data.jobs import site_switch
-from dealsite.gateways import choice
 from dealsite.management.command import SiteCommand
 from dealsite.worker import loop
 
@@ -29,7 +28,7 @@ class Command(SiteCommand):
             loop.charge(stop)
             return None
         total: Counter[str] = Counter()
-        gateway = choice.current("gateway-worker")
+        gateway = loop.gateway()
         if site_switch.read().is_copy:
             raise CommandError(site_switch.COPY_RESTS)
         while counts := loop.charge_due(gateway):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from dealsite.accounts import requests
 from dealsite.data.catalogue import brands, categories, relations
 from dealsite.data.catalogue.display_names import brand_names
 from dealsite.data.people import sessions
@@ -212,6 +213,7 @@ def test_who_has_just_liked_something_sees_it_counted_whatever_others_are_shown(
 ):
     settings.DEALSITE_PAGE_CACHE_SECONDS = 60
     page_cache.forget()
+    assert requests.CHANGED.total_seconds() > page_cache.SHARED_SECONDS
     assert shown(browser.get(PLACES[target]).content.decode())["like"] == ("false", "0")
     answer = browser.post(f"{PLACES[target]}like/", headers=headers, follow=True)
     assert shown(answer.content.decode())["like"] == ("true", "1")
