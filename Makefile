@@ -115,7 +115,7 @@ bench-oscar: setup $(STAMPS)/python-dev $(STAMPS)/oscar ## Compare pages with th
 
 .PHONY: requirements
 requirements: $(STAMPS)/python-dev ## Pin the newest versions of what the requirements*.in files name
-	for name in requirements "requirements-otel --constraint=requirements.txt" requirements-dev requirements-mutants requirements-oscar requirements-node requirements-java; do \
+	for name in requirements "requirements-otel --constraint=requirements.txt" "requirements-opensearch --constraint=requirements.txt" requirements-dev requirements-mutants requirements-oscar requirements-node requirements-java; do \
 	  set -- $$name; \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --upgrade $$1.in --output-file $$1.txt $$2 || exit 1; \

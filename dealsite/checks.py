@@ -6,6 +6,7 @@ before it starts a site with https.
 
 import os
 import stat
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,6 +42,15 @@ def settings_that_are_none(**kwargs: Any) -> list[CheckMessage]:
         )
         for name, nearest in unknown(os.environ)
     ]
+
+
+@register()
+def opensearch_is_installed(**kwargs: Any) -> list[CheckMessage]:
+    """Return an error for a site that keeps its search index in OpenSearch, and lacks the library for it."""
+    if not settings.DEALSITE_OPENSEARCH_URL or find_spec("opensearchpy"):
+        return []
+    hint = "Install requirements-opensearch.txt, too, or remove DEALSITE_OPENSEARCH_URL."
+    return [Error("The library that talks to OpenSearch is missing.", hint=hint, id="dealsite.opensearch")]
 
 
 @register(Tags.security, deploy=True)
@@ -128,6 +138,14 @@ def unsafe_public_settings(**kwargs: Any) -> list[CheckMessage]:
                 "plain_table",
                 "What the table holds crosses the network in the clear.",
                 "Set DYNAMODB_ENDPOINT_URL to an https address.",
+            ),
+        ),
+        (
+            settings.HTTPS and _is_plain(settings.DEALSITE_OPENSEARCH_URL),
+            _refused(
+                "plain_search",
+                "What search finds, customers' names too, crosses the network in the clear.",
+                "Set DEALSITE_OPENSEARCH_URL to an https address.",
             ),
         ),
         (

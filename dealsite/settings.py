@@ -129,6 +129,11 @@ DEALSITE_MEDIA_HOST = env(
 # the private S3 bucket for the back office's files, where machines share the search index, too; without it both are in
 # the worker's data folder, which the web server must share
 DEALSITE_PRIVATE_BUCKET = env("DEALSITE_PRIVATE_BUCKET", str)
+# an [OpenSearch](operations.md#opensearch) that keeps the search index, for machines that it does not fit on
+DEALSITE_OPENSEARCH_URL = env("DEALSITE_OPENSEARCH_URL", kinds.url, "")
+DEALSITE_OPENSEARCH_USER = env("DEALSITE_OPENSEARCH_USER", str)  # who signs in there. Default: nobody
+# their password. Default: none
+DEALSITE_OPENSEARCH_PASSWORD = env("DEALSITE_OPENSEARCH_PASSWORD", str, is_secret=True)
 
 # -- Payments -----------------------------------------------------------------------------------------------------
 # the payment gateway: `stripe`, or `test`, which moves no money. Default: test; none for a site with https

@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh DIST TARGET [otel]: installs the wheel of `make dist` beside earlier ones, in TARGET/VERSION, and makes it TARGET/current.
-# With otel it also installs what sends traces. It needs python3 with venv, and the package index; no Node, no compiler. The image is made by the same steps.
+# install.sh DIST TARGET [otel] [opensearch]: installs the wheel of `make dist` beside earlier ones, in TARGET/VERSION, and makes it TARGET/current.
+# With otel it also installs what sends traces, with opensearch what talks to OpenSearch. It needs python3 with venv, and the package index; no Node, no compiler. The image is made by the same steps.
 set -eu
 mkdir -p "$2"
 dist=$1 target=$(cd "$2" && pwd)

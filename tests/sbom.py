@@ -26,6 +26,7 @@ SBOM = ROOT / "build" / "sbom.json"
 REQUIREMENTS = {
     "requirements.txt": ComponentScope.REQUIRED,
     "requirements-otel.txt": ComponentScope.OPTIONAL,
+    "requirements-opensearch.txt": ComponentScope.OPTIONAL,
     "requirements-node.txt": ComponentScope.OPTIONAL,
     "requirements-java.txt": ComponentScope.OPTIONAL,
     "requirements-dev.txt": ComponentScope.EXCLUDED,

@@ -14,7 +14,8 @@ from dealsite.install.system import InstallError
 STAGE = ROOT / "build" / "wheel"
 DIST = ROOT / "dist"
 PACKAGES = ("dealsite", "cms", "shopping")
-BESIDE = ("pyproject.toml", "README.md", "LICENSE", "requirements.in", "requirements-otel.in")
+EXTRAS = ("requirements-otel", "requirements-opensearch")
+BESIDE = ("pyproject.toml", "README.md", "LICENSE", "requirements.in", *(f"{name}.in" for name in EXTRAS))
 ENGINE = Path("node_modules/@dynoxide/linux-x64/dynoxide")
 PLATFORM = "linux_x86_64"
 ZIP_BEGINS = "315532800"  # in 1980: no file in a zip is older
@@ -24,8 +25,8 @@ def build() -> None:
     """Write both wheels, and the requirements that they were tested with, into dist/."""
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
-    for name in ("requirements.txt", "requirements-otel.txt"):
-        shutil.copy(ROOT / name, DIST)
+    for name in ("requirements", *EXTRAS):
+        shutil.copy(ROOT / f"{name}.txt", DIST)
     for platform in ("", PLATFORM):
         build_wheel(platform, DIST)
     for path in sorted(DIST.iterdir()):

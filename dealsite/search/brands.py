@@ -2,9 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import NamedTuple
-
-from tantivy import Query, Searcher
+from typing import Any, NamedTuple
 
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.brands import BrandName
@@ -12,17 +10,10 @@ from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.names import slugify
 from dealsite.data.table.paging import Page
 from dealsite.search import reader
-from dealsite.search.documents import BRAND_SEPARATOR, LETTERS_FOR_A_TYPO, SCHEMA, StoredDocument, words_of
+from dealsite.search.documents import BRAND_SEPARATOR, LETTERS_FOR_A_TYPO, StoredDocument, words_of
 from dealsite.search.finding import find
-from dealsite.search.question import (
-    LETTERS_FOR_TWO_TYPOS,
-    MOST_WORDS,
-    Question,
-    all_of,
-    any_of,
-    filters,
-    live,
-)
+from dealsite.search.queries import Query, Searcher, all_of, any_of, begins, close, term
+from dealsite.search.question import LETTERS_FOR_TWO_TYPOS, MOST_WORDS, Question, filters, live
 
 FEW, OTHERS = 5, 10
 NEAR = 5
@@ -53,26 +44,24 @@ def brands_near(typed: str) -> list[BrandName]:
 
 def _found(typed: str, size: int, *, forgiving: bool = False) -> list[BrandName]:
     words = words_of(typed)[:MOST_WORDS]
-    asked = [
-        _word(word, forgiving=forgiving, begins=number == len(words)) for number, word in enumerate(words, 1)
-    ]
+    asked = all_of(
+        _word(word, forgiving=forgiving, is_last=number == len(words)) for number, word in enumerate(words, 1)
+    )
 
-    def ask(searcher: Searcher) -> list[BrandName]:
-        found = searcher.search(all_of(asked), limit=size, count=False)
-        stored = (StoredDocument.of(searcher.doc(address)) for _, address in found.hits)
-        return [BrandName(one.slug, one.names[0]) for one in stored]
+    def ask(searcher: Searcher[StoredDocument]) -> list[BrandName]:
+        return [BrandName(one.slug, one.names[0]) for one in searcher.search(asked, size).rows]
 
-    return reader.answer(ask, []) if words else []
+    return reader.answer(StoredDocument, ask, []) if words else []
 
 
-def _word(word: str, *, forgiving: bool, begins: bool) -> Query:
+def _word(word: str, *, forgiving: bool, is_last: bool) -> Query:
     """Return the query for a word of a name; the last may be unfinished, and each misspelt where that is forgiven."""
-    ways = [Query.boost_query(Query.term_query(SCHEMA, "names", word), 2.0)]
-    if begins:
-        ways.append(Query.fuzzy_term_query(SCHEMA, "names", word, distance=0, prefix=True))
+    ways = [term("names", word, 2.0)]
+    if is_last:
+        ways.append(begins("names", word))
     if forgiving and len(word) >= LETTERS_FOR_A_TYPO and not any(map(str.isdigit, word)):
         wrong = 1 if len(word) < LETTERS_FOR_TWO_TYPOS else 2
-        ways.append(Query.fuzzy_term_query(SCHEMA, "names", word, distance=wrong))
+        ways.append(close("names", word, wrong))
     return any_of(ways)
 
 
@@ -101,7 +90,11 @@ def live_deals(
     one = Question(brands=tuple(brands), categories=(category,) if category else ())
     that_live = all_of([*filters(one, now), live(now)])
     wanted = {"brands": {"terms": {"field": "brand_label", "size": most}}}
-    answer = reader.answer(lambda searcher: searcher.aggregate(that_live, wanted)["brands"], None)
+
+    def ask(searcher: Searcher[StoredDocument]) -> Any:
+        return searcher.aggregate(that_live, wanted)["brands"]
+
+    answer = reader.answer(StoredDocument, ask, None)
     if answer is None:
         return None
     found = []

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import orjson
 import tantivy
@@ -135,13 +135,8 @@ def _parts(title: str, brand_name: str) -> Iterator[str]:
             yield from PARTS.findall(word) or [word]
 
 
-def plain_analyser() -> tantivy.TextAnalyzer:
-    """Takes folded words apart at their spaces."""
-    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
-
-
 def stemming_analyser() -> tantivy.TextAnalyzer:
-    """The same, and takes their endings away."""
+    """Takes folded words apart at their spaces, and their endings away."""
     analyser = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
     return analyser.filter(tantivy.Filter.stemmer("english")).build()
 
@@ -206,63 +201,62 @@ PICTURE, ALT, LINK, STOCK, FEW, USE = "picture", "alt", "link", "stock", "few", 
 LOW_STOCK = 5  # pieces
 
 
-def _schema() -> tantivy.Schema:
-    fields = tantivy.SchemaBuilder()
-    for name in ("key", "named"):  # the slugs of a brand's names
-        fields.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in ("kind", "category", "brand_slug", "lacks", "featured", "sold"):
-        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
-    fields.add_text_field("brand_label", tokenizer_name="raw", index_option="basic", fast=True)
-    fields.add_text_field("title", tokenizer_name="stems", index_option="position")
-    fields.add_text_field("brand", tokenizer_name="stems", index_option="freq")
-    fields.add_text_field("description", tokenizer_name="stems", index_option="freq")
-    fields.add_text_field("words", tokenizer_name="plain", index_option="basic")
-    fields.add_text_field("runs", tokenizer_name="plain", index_option="position")
-    fields.add_text_field("names", tokenizer_name="plain", index_option="basic")  # words of a brand's
-    numbers = ("live_at", "expires_at", "cents", "sold_out")
-    for name in (*numbers, "newest", "by_price", "by_discount", "by_likes", "by_change"):
-        fields.add_unsigned_field(name, indexed=True, fast=True)
-    fields.add_bytes_field("stored", stored=True)
-    return fields.build()
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """By which fields documents are found: names, also `counted` ones; words, `stemmed` ones, those whose `places` are
+    known and those whose `beginnings` may be misspelt; numbers, by which they are sorted, too.
+    """
+
+    names: tuple[str, ...]
+    counted: tuple[str, ...]
+    words: tuple[str, ...]
+    numbers: tuple[str, ...]
+    stemmed: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    beginnings: tuple[str, ...] = ()
 
 
-SCHEMA = _schema()
-
-
-def open_index(folder: str, *, make: tantivy.Schema | None = None) -> tantivy.Index:
-    """Open the index of a folder, or make an empty one of a schema."""
-    index = tantivy.Index(make, path=folder) if make else tantivy.Index.open(folder)
-    index.register_tokenizer("plain", plain_analyser())
-    index.register_tokenizer("stems", stemming_analyser())
-    return index
+FIELDS = Fields(
+    names=("key", "named"),  # `named`: the slugs of a brand's names
+    counted=("kind", "category", "brand_slug", "lacks", "featured", "sold", "brand_label"),
+    words=("title", "brand", "description", "words", "runs", "names"),  # `names`: a brand's words
+    stemmed=("title", "brand", "description"),
+    places=("title", "runs"),
+    beginnings=("title", "words"),
+    numbers=(
+        *("live_at", "expires_at", "cents", "sold_out"),
+        *("newest", "by_price", "by_discount", "by_likes", "by_change"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
     """What an index keeps under a key, all that its document is made of; of what is gone, nothing.
 
-    `sequence` is the change of the item that it holds.
+    `sequence` is the change of the item that it holds. Each kind stands in a `part` of its own.
     """
 
-    schema: ClassVar[tantivy.Schema]
+    part: ClassVar[str]
+    fields: ClassVar[Fields]
     read: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}  # how attributes are read that are no plain data
 
     sequence: str = ""
     kind: str = GONE
 
     @classmethod
-    def of(cls, document: tantivy.Document) -> Self:
-        kept = orjson.loads(document.get_first("stored") or b"{}")
+    def of(cls, stored: bytes | str) -> Self:
+        """Return what `document` made of it."""
+        kept = orjson.loads(stored)
         for name in cls.read.keys() & kept.keys():
             kept[name] = cls.read[name](kept[name])
         return cls(**kept)
 
-    def document(self, key: str) -> tantivy.Document:
+    def document(self, key: str) -> dict[str, Any]:
         """Return the document under a key, whose `stored` is what `of` reads."""
         kept = {name: value for name in self.__match_args__ if (value := getattr(self, name))}
         stored = orjson.dumps(kept, default=_packed, option=AS_ITEMS)
-        fields = {"key": key, "kind": self.kind, "stored": stored, **self.searched()}
-        return tantivy.Document.from_dict(fields, self.schema)
+        return {"key": key, "kind": self.kind, "stored": stored, **self.searched()}
 
     def searched(self) -> dict[str, Any]:
         """Return the fields by which it is found and sorted."""
@@ -277,7 +271,7 @@ class StoredDocument(Stored):
     `slug` and `names` are a brand's, its own name first.
     """
 
-    schema = SCHEMA
+    part, fields = "", FIELDS
     read: ClassVar = {"card": DealCard.from_item, "changed_at": from_iso}
 
     card: DealCard | None = None
@@ -324,15 +318,6 @@ class StoredDocument(Stored):
     def words(self) -> str:
         """The beginning of the description, to show where words were found."""
         return self.description[:DESCRIPTION_CHARACTERS]
-
-
-Found = TypeVar("Found", bound=Stored)
-
-
-def stored_of(searcher: tantivy.Searcher, key: str, kind: type[Found]) -> Found | None:
-    """Return what an index has under a key."""
-    found = searcher.search(tantivy.Query.term_query(kind.schema, "key", key), limit=1, count=False).hits
-    return kind.of(searcher.doc(found[0][1])) if found else None
 
 
 def is_indexed(item: Item | None) -> bool:

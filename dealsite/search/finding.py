@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 from django.utils.safestring import SafeString
-from tantivy import DocAddress, Occur, Order, Query, Searcher
 
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import DealCard
@@ -16,7 +15,6 @@ from dealsite.search import reader
 from dealsite.search.documents import (
     BRAND_SEPARATOR,
     DEAL,
-    SCHEMA,
     SECOND_BITS,
     StoredDocument,
     closest,
@@ -24,10 +22,10 @@ from dealsite.search.documents import (
     is_said,
     snippet,
     stem,
-    stored_of,
     words_of,
 )
-from dealsite.search.question import How, Question, any_of, both, filters, live, over, query_of, term
+from dealsite.search.queries import Hits, Query, Searcher, Sort, any_of, both, term
+from dealsite.search.question import How, Question, filters, live, over, query_of
 
 PAGE_SIZE = 25
 MOST_PAGES = 200  # further back nobody looks, and what one would have to count grows with it
@@ -37,15 +35,15 @@ NEAR = 12
 RELATED = 6
 NEAR_LOOKED_AT = 30  # of those that have most of the words of a title
 REDUCTIONS = (10, 20, 30, 50)  # percent
-ORDERS: dict[str, tuple[str, Order]] = {
-    "newest": ("newest", Order.Desc),
-    "price": ("by_price", Order.Asc),
-    "discount": ("by_discount", Order.Desc),
-    "likes": ("by_likes", Order.Desc),
-    "changed": ("by_change", Order.Desc),
-    "soonest": ("newest", Order.Asc),
-    "ending": ("expires_at", Order.Asc),
-    "ended": ("expires_at", Order.Desc),
+ORDERS: dict[str, Sort] = {
+    "newest": ("newest", "desc"),
+    "price": ("by_price", "asc"),
+    "discount": ("by_discount", "desc"),
+    "likes": ("by_likes", "desc"),
+    "changed": ("by_change", "desc"),
+    "soonest": ("newest", "asc"),
+    "ending": ("expires_at", "asc"),
+    "ended": ("expires_at", "desc"),
 }
 
 
@@ -123,10 +121,10 @@ def find(
     if sort not in ORDERS:
         sort = "" if question.words else "newest"  # where nothing was asked for, nothing fits better
 
-    def ask(searcher: Searcher) -> SearchPage:
+    def ask(searcher: Searcher[StoredDocument]) -> SearchPage:
         return _find(_SearchRun(searcher, question, now, sort), page, size, narrowing)
 
-    return reader.answer(ask, SearchPage(ready=False))
+    return reader.answer(StoredDocument, ask, SearchPage(ready=False))
 
 
 def related(
@@ -135,11 +133,8 @@ def related(
     """Return deals that can be had and are most like another: by its title's words, its brand and its category.
 
     `without` are shown already."""
-    own = [
-        *_words_in_title(card.title),
-        Query.boost_query(Query.term_query(SCHEMA, "brand_slug", card.brand), 2.0),
-    ]
-    of_category = Query.boost_query(Query.term_query(SCHEMA, "category", card.category), 4.0)
+    own = [*_words_in_title(card.title), term("brand_slug", card.brand, 2.0)]
+    of_category = term("category", card.category, 4.0)
     known, musts = {card.id, *(other.id for other in without)}, [*filters(Question(), now), live(now)]
     found = _most_like([both(any_of(own), of_category)], musts, size + len(known))
     if len(found) < size + len(known):  # all of the category are looked at, too, and others like it
@@ -163,17 +158,12 @@ def near_titles(title: str, brand: str, *, now: datetime) -> list[str]:
 def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
     """Return what the index has of some deals and drafts, by their ids. Asks nothing of the table."""
 
-    def ask(searcher: Searcher) -> dict[str, StoredDocument]:
-        found = {}
-        for id_ in ids:
-            for key in (keys.deal(id_), keys.draft(id_)):
-                stored = stored_of(searcher, key[0], StoredDocument)
-                if stored and stored.card:
-                    found[id_] = stored
-                    break
-        return found
+    def ask(searcher: Searcher[StoredDocument]) -> dict[str, StoredDocument]:
+        named = {key[0]: id_ for id_ in ids for key in (keys.draft(id_), keys.deal(id_))}
+        found = searcher.known(named)
+        return {id_: found[key] for key, id_ in named.items() if key in found and found[key].card}
 
-    return reader.answer(ask, {})
+    return reader.answer(StoredDocument, ask, {})
 
 
 def _words_in_title(title: str) -> list[Query]:
@@ -184,19 +174,18 @@ def _words_in_title(title: str) -> list[Query]:
 def _most_like(likes: Iterable[Query], musts: Iterable[Query], size: int) -> list[DealCard]:
     """Return those that answer most of some queries, and all of others; none where there is no index to ask."""
 
-    def ask(searcher: Searcher) -> list[DealCard]:
-        found = searcher.search(both(any_of(likes), *musts), limit=size, count=False)
-        cards = (StoredDocument.of(searcher.doc(address)).card for _, address in found.hits)
-        return [card for card in cards if card]
+    def ask(searcher: Searcher[StoredDocument]) -> list[DealCard]:
+        found = searcher.search(both(any_of(likes), *musts), size).rows
+        return [stored.card for stored in found if stored.card]
 
-    return reader.answer(ask, [])
+    return reader.answer(StoredDocument, ask, [])
 
 
 @dataclass(frozen=True)
 class _SearchRun:
     """One search: where, for what, when, and in which order."""
 
-    searcher: Searcher
+    searcher: Searcher[StoredDocument]
     question: Question
     now: datetime
     sort: str
@@ -208,22 +197,18 @@ class _SearchRun:
     def live(self, query: Query) -> Query:
         return both(query, live(self.now))
 
-    def page(self, query: Query, offset: int, size: int) -> tuple[list[DocAddress], int]:
-        """Return the addresses of a page, and how many there are on all pages."""
-        ordered: dict[str, Any] = {}
-        if self.sort:
-            ordered["order_by_field"], ordered["order"] = ORDERS[self.sort]
-        result = self.searcher.search(query, max(size, 1), offset=offset, **ordered)
-        return [address for _, address in result.hits[:size]], result.count  # type: ignore[attr-defined]
+    def page(self, query: Query, offset: int, size: int) -> Hits[StoredDocument]:
+        """Return what is on a page, and how many there are on all pages."""
+        return self.searcher.search(query, size, offset=offset, sort=ORDERS.get(self.sort), count=True)
 
 
 def _find(asking: _SearchRun, page: int, size: int, narrowing: bool) -> SearchPage:
     searcher, question, offset = asking.searcher, asking.question, (page - 1) * size
     if question.for_editors:
-        how, addresses, number = _as_asked(asking, offset, size)
-        hits = _hits(asking, addresses)
+        how, (rows, number) = _as_asked(asking, offset, size)
+        hits = _hits(asking, rows)
         return SearchPage(hits=hits, total=number, page=page, pages=_pages(number, size), how=how)
-    if not searcher.search(Query.term_query(SCHEMA, "kind", DEAL), 1, count=False).hits:
+    if not searcher.search(term("kind", DEAL), 1).rows:
         return SearchPage(ready=False)
     exact = asking.query("exact")
     can_be_had, total = asking.page(asking.live(exact), offset, size)
@@ -248,15 +233,14 @@ def _pages(number: int, size: int) -> int:
     return min(-(-number // size), MOST_PAGES)
 
 
-def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, list[DocAddress], int]:
+def _as_asked(asking: _SearchRun, offset: int, size: int) -> tuple[How, Hits[StoredDocument]]:
     """Return the strictest way in which editors find something, and its page."""
-    addresses, number = asking.page(asking.query("exact"), offset, size)
-    for how in wider_ways(asking.question, number, is_sorted=bool(asking.sort)):
-        wider = asking.query(how, unwritten=not number)
-        others, further = asking.page(wider, offset, size)
-        if further > number:
-            return how, others, further
-    return "exact", addresses, number
+    exact = asking.page(asking.query("exact"), offset, size)
+    for how in wider_ways(asking.question, exact.total, is_sorted=bool(asking.sort)):
+        wider = asking.page(asking.query(how, unwritten=not exact.total), offset, size)
+        if wider.total > exact.total:
+            return how, wider
+    return "exact", exact
 
 
 def wider_ways(question: Question, number: int, *, is_sorted: bool) -> tuple[How, ...]:
@@ -277,57 +261,54 @@ def _with_near(found: SearchPage, asking: _SearchRun, exact: Query) -> SearchPag
     """
     units = [*dict.fromkeys(asking.question.units)]
 
-    def near(left_out: Sequence[str]) -> tuple[_SearchRun, list[DocAddress]]:
+    def near(left_out: Sequence[str]) -> tuple[_SearchRun, list[StoredDocument]]:
         kept = " ".join(unit for unit in units if unit not in left_out)
         less = replace(asking, question=replace(asking.question, text=kept))
         wide = less.live(less.query("close", unwritten=not found.total))
-        others = Query.boolean_query([(Occur.Must, wide), (Occur.MustNot, exact)])
-        return less, less.page(others, 0, NEAR)[0]
+        return less, less.page(both(wide, never=[exact]), 0, NEAR).rows
 
     def frequency(unit: str) -> int:
         alone = replace(asking, question=Question(unit))
-        return asking.page(alone.live(alone.query("close")), 0, 0)[1]
+        return asking.page(alone.live(alone.query("close")), 0, 0).total
 
     left_out: list[str] = []
-    less, addresses = near(left_out)
-    if not addresses and len(units) > 1:
+    less, rows = near(left_out)
+    if not rows and len(units) > 1:
         numbers = {unit: frequency(unit) for unit in units}
         rare_first = sorted(units, key=numbers.__getitem__)
         unknown = [unit for unit in units if not numbers[unit]]  # with any of these nothing is found
         fewer = [unknown] if unknown else [[unit] for unit in rare_first]
         fewer += [rare_first[:n] for n in range(len(fewer[0]) + 1, len(units) // 2 + 1)]
         for left_out in (some for some in fewer if len(some) <= len(units) // 2):
-            less, addresses = near(left_out)
-            if addresses:
+            less, rows = near(left_out)
+            if rows:
                 break
-    if not addresses:
+    if not rows:
         return found
-    spelled = _spelled(less, addresses[0])
+    spelled = _spelled(less.question, rows[0])
     alike = replace(less, question=replace(less.question, text=spelled))
-    number = alike.page(alike.live(alike.query("exact")), 0, 0)[1] if spelled else 0
-    hits = _hits(less, addresses)
+    number = alike.page(alike.live(alike.query("exact")), 0, 0).total if spelled else 0
+    hits = _hits(less, rows)
     return replace(found, near=hits, left_out=left_out, spelled=spelled, spelled_total=number)
 
 
-def _spelled(asking: _SearchRun, address: DocAddress) -> str:
+def _spelled(question: Question, stored: StoredDocument) -> str:
     """Return a question's text with the words of a deal in place of those that it holds only misspelt; '' if none."""
-    stored = StoredDocument.of(asking.searcher.doc(address))
     card = stored.card
     category = category_names.names().get(card.category, "") if card else ""
     said = words_of(f"{card.title} {card.brand_name} {category} {stored.words}") if card else []
-    units = asking.question.units
+    units = question.units
     read = [unit if is_said(unit, said) else closest(unit, said) for unit in units]
     return " ".join(read) if read != units else ""
 
 
-def _hits(asking: _SearchRun, addresses: Iterable[DocAddress]) -> list[SearchHit]:
-    return [_hit(asking.searcher, address, asking.question) for address in addresses]
-
-
-def _hit(searcher: Searcher, address: DocAddress, question: Question) -> SearchHit:
-    stored = StoredDocument.of(searcher.doc(address))
-    assert stored.card is not None  # noqa: S101 - only deals and drafts are found
-    return SearchHit(stored.card, snippet(stored.words, stored.card, question.words), stored.kind)
+def _hits(asking: _SearchRun, rows: Iterable[StoredDocument]) -> list[SearchHit]:
+    words = asking.question.words
+    return [
+        SearchHit(stored.card, snippet(stored.words, stored.card, words), stored.kind)
+        for stored in rows
+        if stored.card
+    ]
 
 
 def _count(found: SearchPage, asking: _SearchRun) -> None:
@@ -344,9 +325,10 @@ def _count(found: SearchPage, asking: _SearchRun) -> None:
     }
     chosen = [name for name in facets if getattr(asking.question, name)]
     counted: dict[str, dict[str, int]] = {}
-    for without in ([], *([name] for name in chosen)):
-        wanted = {name: facets[name] for name in without or facets.keys() - chosen}
-        answer = asking.searcher.aggregate(asking.live(asking.query("exact", *without)), wanted)
+    others = facets.keys() - chosen
+    for names in filter(None, (others, *({name} for name in chosen))):
+        wanted = {name: facets[name] for name in names}
+        answer = asking.searcher.aggregate(asking.live(asking.query("exact", *names - others)), wanted)
         counted |= {
             name: {one["key"]: one["doc_count"] for one in answer[name]["buckets"]} for name in wanted
         }

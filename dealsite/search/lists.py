@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any, cast
 
 from django.utils.translation import gettext_lazy
-from tantivy import FieldType, Order, Query, Searcher
 
 from dealsite.data.catalogue import lists
 from dealsite.data.catalogue.buckets import Page
@@ -30,7 +29,6 @@ from dealsite.search.documents import (
     LINK,
     NEVER,
     PICTURE,
-    SCHEMA,
     STOCK,
     StoredDocument,
     is_few,
@@ -38,7 +36,8 @@ from dealsite.search.documents import (
     milliseconds,
 )
 from dealsite.search.finding import MOST_PAGES, PAGE_SIZE, SearchPage, find, wider_ways
-from dealsite.search.question import MOST_CHARACTERS, How, Question, both, query_of
+from dealsite.search.queries import Query, Searcher, between, both
+from dealsite.search.question import MOST_CHARACTERS, How, Question, query_of
 from dealsite.text.spreadsheets import number_in
 
 LACKS = {  # what a list of deals can be narrowed down by
@@ -83,7 +82,7 @@ def is_found(chosen: DealFilter) -> bool:
 
     The last only once search is ready; until then rows of the table are read.
     """
-    return chosen.is_searched or (chosen.is_narrowed and reader.searcher() is not None)
+    return chosen.is_searched or (chosen.is_narrowed and reader.searcher(StoredDocument) is not None)
 
 
 def find_deals(
@@ -102,7 +101,7 @@ def totals(chosen: DealFilter, *, now: datetime, is_sorted: bool = False) -> dic
     """
     question = replace(question_of(replace(chosen, state="all")), kind="any")
 
-    def ask(searcher: Searcher) -> dict[str, int]:
+    def ask(searcher: Searcher[StoredDocument]) -> dict[str, int]:
         @cache
         def counted(how: How, *, unwritten: bool = True) -> dict[str, int]:
             query = query_of(question, searcher, now, how=how, unwritten=unwritten, scored=not is_sorted)
@@ -115,10 +114,10 @@ def totals(chosen: DealFilter, *, now: datetime, is_sorted: bool = False) -> dic
 
         return {state: total(state, number) for state, number in counted("exact").items()}
 
-    return reader.answer(ask, {})
+    return reader.answer(StoredDocument, ask, {})
 
 
-def _by_state(searcher: Searcher, query: Query, now: datetime) -> dict[str, int]:
+def _by_state(searcher: Searcher[StoredDocument], query: Query, now: datetime) -> dict[str, int]:
     moment = milliseconds(now) + 1
     soon = milliseconds(now + ENDING_SOON) + 1
     of_expiry = {
@@ -189,7 +188,7 @@ def page(chosen: DealFilter, *, after: str | None = None, now: datetime, size: i
     """
     if not chosen.is_searched:
         return lists.cms_list(chosen, now=now, after=after, size=size)
-    searcher = reader.searcher()
+    searcher = reader.searcher(StoredDocument)
     if searcher is None:
         raise Unavailable(NOT_KNOWN)
     if after and not (after.isascii() and after.isdigit()):
@@ -202,13 +201,13 @@ def page(chosen: DealFilter, *, after: str | None = None, now: datetime, size: i
         raise Unavailable(NOT_KNOWN) from error
 
 
-def _found(searcher: Searcher, asked: Query, after: str | None, size: int) -> Page:
+def _found(searcher: Searcher[StoredDocument], asked: Query, after: str | None, size: int) -> Page:
     if after:
         further_back = min(int(after), NEVER)
-        asked = both(asked, Query.range_query(SCHEMA, "newest", FieldType.Unsigned, 0, further_back))
+        asked = both(asked, between("newest", 0, further_back))
     while True:
-        found = searcher.search(asked, size + 1, order_by_field="newest", order=Order.Desc, count=False)
-        cards = [card for _, address in found.hits if (card := StoredDocument.of(searcher.doc(address)).card)]
+        found = searcher.search(asked, size + 1, sort=("newest", "desc"))
+        cards = [stored.card for stored in found.rows if stored.card]
         last = cards[size] if len(cards) > size else None
         further = str(number_of(last.id) >> 64) if last else None
         if not further or further != after:
@@ -216,10 +215,10 @@ def _found(searcher: Searcher, asked: Query, after: str | None, size: int) -> Pa
         size *= 2  # all of them stand at one place: read past it, or the next page would be this one again
 
 
-def _query(question: Question, how: How, searcher: Searcher, now: datetime) -> Query:
+def _query(question: Question, how: How, searcher: Searcher[StoredDocument], now: datetime) -> Query:
     """Return what `finding.find` asks when it finds in the way that the list was found."""
     exact = query_of(question, searcher, now, how="exact", scored=False)
     if how == "exact":
         return exact
-    unwritten = not searcher.search(exact, 1, count=False).hits
+    unwritten = not searcher.search(exact, 1).rows
     return query_of(question, searcher, now, how=how, unwritten=unwritten, scored=False)

@@ -12,8 +12,6 @@ from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Self
 
-import tantivy
-
 from dealsite.data import keys
 from dealsite.data.commerce.addresses import Address
 from dealsite.data.commerce.carts import line_from_item
@@ -25,7 +23,7 @@ from dealsite.data.keys import Key
 from dealsite.data.people.profiles import from_item as profile_from_item
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import EPOCH, folded, number_of
-from dealsite.search.documents import Stored, fold, milliseconds, other_spellings, words_of
+from dealsite.search.documents import Fields, Stored, fold, milliseconds, other_spellings, words_of
 
 ORDER, CUSTOMER, PAYMENT = "order", "customer", "payment"
 PIECE = 3  # characters of the shortest part of a number that is found
@@ -37,21 +35,13 @@ TIE_BITS = 16  # which put what is of one millisecond into an order
 TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 
 
-def _schema() -> tantivy.Schema:
-    fields = tantivy.SchemaBuilder()
-    fields.add_text_field("key", tokenizer_name="raw", index_option="basic")
-    for name in ("kind", "username", "status", "payment_state", "country", "deals", "tags"):
-        fields.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
-    for name in ("words", "titles"):
-        fields.add_text_field(name, tokenizer_name="plain", index_option="basic")
-    fields.add_text_field("pieces", tokenizer_name="plain", index_option="position")
-    for name in ("newest", "cents", *SUMS):
-        fields.add_unsigned_field(name, indexed=True, fast=True)
-    fields.add_bytes_field("stored", stored=True)
-    return fields.build()
-
-
-SCHEMA = _schema()
+FIELDS = Fields(
+    names=("key",),
+    counted=("kind", "username", "status", "payment_state", "country", "deals", "tags"),
+    words=("words", "titles", "pieces"),
+    places=("pieces",),
+    numbers=("newest", "cents", *SUMS),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +52,7 @@ class OfficeDocument(Stored):
     on their own, maybe before the order. `newest` counts up with the time by which it is sorted.
     """
 
-    schema = SCHEMA
+    part, fields = "office", FIELDS
 
     id: str = ""
     username: str = ""

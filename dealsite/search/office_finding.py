@@ -5,9 +5,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from itertools import count
-
-from tantivy import FieldType, Order, Query, Searcher
 
 from dealsite.data import keys
 from dealsite.data.commerce.countries import country_of
@@ -18,23 +15,34 @@ from dealsite.data.names import normalise
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import folded
 from dealsite.search import office, reader
-from dealsite.search.documents import LETTERS_FOR_A_TYPO, NEVER, RUN, fold, stored_of, words_of
+from dealsite.search.documents import LETTERS_FOR_A_TYPO, NEVER, RUN, fold, words_of
 from dealsite.search.finding import MOST_PAGES, PAGE_SIZE
 from dealsite.search.lists import NOT_KNOWN
-from dealsite.search.office import ORDER, SCHEMA, OfficeDocument
+from dealsite.search.office import ORDER, OfficeDocument
+from dealsite.search.queries import (
+    Query,
+    Searcher,
+    Sort,
+    all_of,
+    any_of,
+    begins,
+    between,
+    close,
+    phrase,
+    term,
+)
 from dealsite.search.question import (
     LETTERS_FOR_TWO_TYPOS,
     LETTERS_OF_A_BEGINNING,
     MOST_CHARACTERS,
     MOST_WORDS,
-    all_of,
-    any_of,
 )
 
 FAILED = "failed"  # the list of orders with a payment that was declined
 OLDEST_FIRST = (PLACED.lower(), SHIPPED.lower())
+NEWEST: Sort = ("newest", "desc")
+OLDEST: Sort = ("newest", "asc")
 MOST_VALUES = 200  # of a field, those that most orders have
-AT_ONCE = 10_000  # orders for a file
 AMOUNT = re.compile(r"(\d{1,3}(?:[.,'’]\d{3})+|\d+)(?:[.,](\d\d?))?")
 CURRENCIES = "€$£¥"
 
@@ -80,13 +88,15 @@ def find_orders(question: OrdersQuestion, *, page: int = 1, size: int = PAGE_SIZ
     Typos are forgiven where nothing is found otherwise.
     """
 
-    def ask(searcher: Searcher) -> OrdersFound:
+    def ask(searcher: Searcher[OfficeDocument]) -> OrdersFound:
         return _orders(searcher, question, page, size)
 
-    return reader.answer(ask, OrdersFound(ready=False), reader.OFFICE)
+    return reader.answer(OfficeDocument, ask, OrdersFound(ready=False))
 
 
-def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) -> OrdersFound:
+def _orders(
+    searcher: Searcher[OfficeDocument], question: OrdersQuestion, page: int, size: int
+) -> OrdersFound:
     everywhere = _of_all_lists(searcher, question)
     counted = searcher.aggregate(everywhere, {"status": _terms("status"), "payment": _terms("payment_state")})
     numbers = {status.lower(): number for status, number in _numbers(counted["status"]).items()}
@@ -94,13 +104,10 @@ def _orders(searcher: Searcher, question: OrdersQuestion, page: int, size: int) 
     numbers[FAILED] = _numbers(counted["payment"]).get(DECLINED, 0)
     listed = question.listed
     wanted = _of_list(everywhere, listed)
-    order = Order.Asc if listed in OLDEST_FIRST else Order.Desc
+    sort = OLDEST if listed in OLDEST_FIRST else NEWEST
     total = numbers.get(listed, 0)
-    hits = searcher.search(
-        wanted, size, offset=(page - 1) * size, order_by_field="newest", order=order, count=False
-    ).hits
     return OrdersFound(
-        orders=[OfficeDocument.of(searcher.doc(address)) for _, address in hits],
+        orders=searcher.search(wanted, size, offset=(page - 1) * size, sort=sort).rows,
         total=total,
         sum=_amount(searcher.aggregate(wanted, {"sum": {"sum": {"field": "cents"}}})["sum"]),
         pages=min(-(-total // size), MOST_PAGES),
@@ -113,25 +120,25 @@ def placed(first: datetime, until: datetime) -> tuple[int, Decimal] | None:
 
     None while there is no index.
     """
-    asked = all_of([_is("kind", ORDER), *_filters(OrdersQuestion(first=first, until=until))])
+    asked = all_of([term("kind", ORDER), *_filters(OrdersQuestion(first=first, until=until))])
     of_each = _terms("status") | {"aggs": {"sum": {"sum": {"field": "cents"}}}}
 
-    def ask(searcher: Searcher) -> tuple[int, Decimal]:
+    def ask(searcher: Searcher[OfficeDocument]) -> tuple[int, Decimal]:
         found = searcher.aggregate(asked, {"of": of_each})["of"]["buckets"]
         kept = [one for one in found if one["key"] != CANCELLED]
         return sum(one["doc_count"] for one in kept), sum((_amount(one["sum"]) for one in kept), ZERO)
 
-    return reader.answer(ask, None, reader.OFFICE)
+    return reader.answer(OfficeDocument, ask, None)
 
 
 def in_use() -> dict[str, list[str]]:
     """Return the countries (codes) and tags (folded) of all orders, by which they can be narrowed down. No requests."""
 
-    def ask(searcher: Searcher) -> dict[str, list[str]]:
-        found = searcher.aggregate(_is("kind", ORDER), {"country": _terms("country"), "tag": _terms("tags")})
+    def ask(searcher: Searcher[OfficeDocument]) -> dict[str, list[str]]:
+        found = searcher.aggregate(term("kind", ORDER), {"country": _terms("country"), "tag": _terms("tags")})
         return {name: sorted(filter(None, _numbers(found[name]))) for name in found}
 
-    return reader.answer(ask, {"country": [], "tag": []}, reader.OFFICE)
+    return reader.answer(OfficeDocument, ask, {"country": [], "tag": []})
 
 
 def _terms(name: str) -> dict[str, dict[str, object]]:
@@ -154,15 +161,13 @@ def find_by_text(text: str, kind: str, *, page: int = 1, size: int = PAGE_SIZE) 
     Typos are forgiven where nothing is found otherwise.
     """
 
-    def ask(searcher: Searcher) -> FoundByText:
-        of_kind = [_is("kind", kind)]
+    def ask(searcher: Searcher[OfficeDocument]) -> FoundByText:
+        of_kind = [term("kind", kind)]
         asked, offset = all_of([*of_kind, *_text(searcher, text, of_kind)]), (page - 1) * size
-        found = searcher.search(asked, size, offset=offset, order_by_field="newest", order=Order.Desc)
-        rows = [OfficeDocument.of(searcher.doc(address)) for _, address in found.hits]
-        total = found.count  # type: ignore[attr-defined]
+        rows, total = searcher.search(asked, size, offset=offset, sort=NEWEST, count=True)
         return FoundByText(rows=rows, total=total, pages=min(-(-total // size), MOST_PAGES))
 
-    return reader.answer(ask, FoundByText(ready=False), reader.OFFICE)
+    return reader.answer(OfficeDocument, ask, FoundByText(ready=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +188,18 @@ class CustomerSums:
 
 def sums_of(usernames: Collection[str]) -> dict[str, CustomerSums]:
     """Return what the orders of some customers come to; nothing of those without any. No requests."""
-    theirs = all_of([_is("kind", ORDER), any_of(_is("username", name) for name in usernames)])
+    theirs = all_of([term("kind", ORDER), any_of(term("username", name) for name in usernames)])
     added = {name: {"sum": {"field": name}} for name in ("cents", *office.SUMS)}
     of_each = {"terms": {"field": "username", "size": len(usernames)}, "aggs": added}
 
-    def ask(searcher: Searcher) -> dict[str, CustomerSums]:
+    def ask(searcher: Searcher[OfficeDocument]) -> dict[str, CustomerSums]:
         found = searcher.aggregate(theirs, {"of": of_each})["of"]["buckets"]
         return {
             one["key"]: CustomerSums(one["doc_count"], *(_amount(one[name]) for name in added))
             for one in found
         }
 
-    return reader.answer(ask, {}, reader.OFFICE) if usernames else {}
+    return reader.answer(OfficeDocument, ask, {}) if usernames else {}
 
 
 def _amount(added: dict[str, float]) -> Decimal:
@@ -206,19 +211,13 @@ def every_order(question: OrdersQuestion) -> Iterator[OfficeDocument]:
 
     Whatever comes or goes meanwhile, none is left out or comes twice.
     """
-    searcher = reader.searcher(reader.OFFICE)
+    searcher = reader.searcher(OfficeDocument)
     if searcher is None:
         raise Unavailable(NOT_KNOWN)
     try:
         with reader.unreadable_if_it_fails():
             asked = _of_list(_of_all_lists(searcher, question), question.listed)
-            for offset in count(step=AT_ONCE):
-                hits = searcher.search(
-                    asked, AT_ONCE, offset=offset, order_by_field="newest", order=Order.Asc
-                ).hits
-                yield from (OfficeDocument.of(searcher.doc(address)) for _, address in hits)
-                if len(hits) < AT_ONCE:
-                    return
+            yield from searcher.every(asked, OLDEST)
     except reader.Unreadable as error:
         raise Unavailable(NOT_KNOWN) from error
 
@@ -227,55 +226,55 @@ def known_orders(cards: Iterable[OrderCard]) -> dict[str, OfficeDocument]:
     """Return what the index has of some orders, by their ids. No requests."""
     named = {card.id: office.document_key(keys.order(card.username, card.id)) for card in cards}
 
-    def ask(searcher: Searcher) -> dict[str, OfficeDocument]:
-        found = {id_: stored_of(searcher, key, OfficeDocument) for id_, key in named.items()}
-        return {id_: stored for id_, stored in found.items() if stored}
+    def ask(searcher: Searcher[OfficeDocument]) -> dict[str, OfficeDocument]:
+        found = searcher.known(named.values())
+        return {id_: found[key] for id_, key in named.items() if key in found}
 
-    return reader.answer(ask, {}, reader.OFFICE)
+    return reader.answer(OfficeDocument, ask, {})
 
 
-def _of_all_lists(searcher: Searcher, question: OrdersQuestion) -> Query:
-    others = [_is("kind", ORDER), *_filters(question)]
+def _of_all_lists(searcher: Searcher[OfficeDocument], question: OrdersQuestion) -> Query:
+    others = [term("kind", ORDER), *_filters(question)]
     return all_of([*others, *_text(searcher, question.text, others)])
 
 
 def _of_list(everywhere: Query, listed: str) -> Query:
     if not listed:
         return everywhere
-    own = _is("payment_state", DECLINED) if listed == FAILED else _is("status", listed.upper())
+    own = term("payment_state", DECLINED) if listed == FAILED else term("status", listed.upper())
     return all_of([everywhere, own])
 
 
 def _filters(question: OrdersQuestion) -> list[Query]:
     found = []
     if question.payment_state:
-        found.append(_is("payment_state", question.payment_state))
+        found.append(term("payment_state", question.payment_state))
     if question.country:
-        found.append(_is("country", country_of(question.country) or question.country))
+        found.append(term("country", country_of(question.country) or question.country))
     if question.tag:
-        found.append(_is("tags", folded(question.tag)))
+        found.append(term("tags", folded(question.tag)))
     if question.product:
         of_words = all_of(_word("titles", word) for word in words_of(question.product)[:MOST_WORDS])
-        found.append(any_of([_is("deals", question.product.strip().upper()), of_words]))
+        found.append(any_of([term("deals", question.product.strip().upper()), of_words]))
     if question.first or question.until:
         low = office.place_of(question.first) if question.first else 0
         high = office.place_of(question.until) - 1 if question.until else NEVER
-        found.append(_between("newest", low, high))
+        found.append(between("newest", low, high))
     if question.least is not None or question.most is not None:
         low = office.cents(question.least) if question.least is not None else 0
         high = office.cents(question.most) if question.most is not None else NEVER
-        found.append(_between("cents", low, high))
+        found.append(between("cents", low, high))
     return found
 
 
-def _text(searcher: Searcher, text: str, others: list[Query]) -> list[Query]:
+def _text(searcher: Searcher[OfficeDocument], text: str, others: list[Query]) -> list[Query]:
     """Return what a text asks for beside other things: as it is typed, or with typos where that finds nothing."""
     typed = fold(normalise(text[:MOST_CHARACTERS])).split()
     units = [unit for unit in typed if words_of(unit)][:MOST_WORDS]
     if not units:
         return []
     exact = any_of([all_of(_unit(unit) for unit in units), *_number("".join(units))])
-    if searcher.search(all_of([*others, exact]), 1, count=False).hits:
+    if searcher.search(all_of([*others, exact]), 1).rows:
         return [exact]
     return [all_of(_unit(unit, may_be_wrong=True) for unit in units)]
 
@@ -286,7 +285,7 @@ def _unit(unit: str, *, may_be_wrong: bool = False) -> Query:
     found += _number(unit)
     if amount := AMOUNT.fullmatch(unit.strip(CURRENCIES)):
         whole, part = re.sub(r"\D", "", amount[1]), amount[2] or ""
-        found.append(_between("cents", int(whole + part.ljust(2, "0")), int(whole + part.ljust(2, "9"))))
+        found.append(between("cents", int(whole + part.ljust(2, "0")), int(whole + part.ljust(2, "9"))))
     return any_of(found)
 
 
@@ -295,9 +294,9 @@ def _word(name: str, word: str, *, may_be_wrong: bool = False) -> Query:
     run, wrong = RUN.match(word), 0
     if may_be_wrong and not run and not any(c.isdigit() for c in word):
         wrong = (len(word) >= LETTERS_FOR_A_TYPO) + (len(word) >= LETTERS_FOR_TWO_TYPOS)
-    found = [Query.fuzzy_term_query(SCHEMA, name, word, distance=wrong)]
+    found = [close(name, word, wrong)]
     if run or len(word) >= LETTERS_OF_A_BEGINNING:
-        found.append(Query.fuzzy_term_query(SCHEMA, name, word, distance=0, prefix=True))
+        found.append(begins(name, word))
     return any_of(found)
 
 
@@ -305,7 +304,7 @@ def _number(text: str) -> list[Query]:
     """A number that has this part, maybe with letters that were read for digits; nothing for too short a part."""
     plain = office.bare(text)
     return [
-        Query.phrase_query(SCHEMA, "pieces", [*pieces]) if len(pieces) > 1 else _is("pieces", pieces[0])
+        phrase("pieces", pieces)
         for pieces in map(office.pieces_of, dict.fromkeys((plain, plain.translate(office.SAID))))
         if pieces
     ]
@@ -313,13 +312,3 @@ def _number(text: str) -> list[Query]:
 
 def _numbers(counted: dict[str, list[dict[str, int]]]) -> dict[str, int]:
     return {str(one["key"]): one["doc_count"] for one in counted["buckets"]}
-
-
-def _is(name: str, value: str) -> Query:
-    return Query.term_query(SCHEMA, name, value, index_option="basic")
-
-
-def _between(name: str, low: int, high: int) -> Query:
-    if low > high:
-        return Query.empty_query()
-    return Query.range_query(SCHEMA, name, FieldType.Unsigned, low, min(high, NEVER))

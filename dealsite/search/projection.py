@@ -5,26 +5,22 @@ the stream was read to, take effect together, at the commit of the first part, a
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Generic, NamedTuple
+from typing import Generic
+
+import tantivy
 
 from dealsite.data.keys import Key
 from dealsite.data.table.convert import Item
-from dealsite.search import office, reader
-from dealsite.search.documents import (
-    CHECKPOINT,
-    Found,
-    StoredDocument,
-    is_few,
-    is_indexed,
-    open_index,
-    stored_of,
-)
+from dealsite.search import reader
+from dealsite.search.changes import Parts
+from dealsite.search.documents import CHECKPOINT, StoredDocument
 from dealsite.search.office import OfficeDocument
+from dealsite.search.on_disk import FolderSearcher, open_index, schema_of
+from dealsite.search.queries import Found
 from dealsite.search.reader import Unreadable, unreadable_if_it_fails
 from dealsite.stream.projection import Checkpoint, Damaged
 from dealsite.stream.records import ItemChange
@@ -34,29 +30,31 @@ BUILT_AT_ONCE = 20_000  # items between two commits of a new index
 
 
 class Writer(Generic[Found]):
-    """The only one who writes to a part's folder; ValueError where another process does already."""
+    """The only one who writes to a part's folder, see `changes.Part`; ValueError where another process does already."""
 
     def __init__(self, folder: Path, kind: type[Found]) -> None:
-        self.folder, self._kind = folder, kind
+        self.folder, self.kind = folder, kind
         exists = (folder / reader.META).is_file()
         folder.mkdir(mode=0o700, exist_ok=True)
-        self._index = open_index(str(folder), make=None if exists else kind.schema)
+        self._index = open_index(str(folder), make=None if exists else kind.fields)
         self._writer = self._index.writer(heap_size=MEMORY, num_threads=1)
         self._unseen: dict[str, Found] = {}  # what is written and not yet committed
         self._whole: dict[str, tuple[int, int]] = {}  # files that were found whole
 
+    def look(self, keys: Collection[str]) -> None:
+        pass
+
     def known(self, key: str) -> Found:
-        """Return what is kept under a key, committed or not; of what is not known, nothing."""
-        return self._unseen.get(key) or stored_of(self._index.searcher(), key, self._kind) or self._kind()
+        committed = FolderSearcher(self.kind, self._index.searcher())
+        return self._unseen.get(key) or committed.known([key]).get(key) or self.kind()
 
     def put(self, key: str, stored: Found) -> None:
-        """Write a document in place of what is there under its key."""
         self._writer.delete_documents_by_term("key", key)
-        self._writer.add_document(stored.document(key))
+        document = tantivy.Document.from_dict(stored.document(key), schema_of(self.kind.fields))
+        self._writer.add_document(document)
         self._unseen[key] = stored
 
     def commit(self) -> None:
-        """Make everything written so far take effect at once."""
         self._writer.commit()
         self._unseen.clear()
         self._index.reload()
@@ -85,66 +83,29 @@ def checkpoint_in(generation: Path) -> str | None:
     """Return where the stream was read to when a generation was last committed; None for one without."""
     try:
         with unreadable_if_it_fails():
-            found = stored_of(open_index(str(generation)).searcher(), CHECKPOINT, StoredDocument)
+            known = FolderSearcher(StoredDocument, open_index(str(generation)).searcher()).known([CHECKPOINT])
     except Unreadable:
         return None
-    return found.checkpoint if found else None
+    return known[CHECKPOINT].checkpoint if known else None
 
 
-class Generation:
+class Generation(Parts):
     """Both parts of a generation of the index, open to be written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._deals = Writer(folder, StoredDocument)
         try:
-            self._office = Writer(folder / reader.OFFICE, OfficeDocument)
+            self._office = Writer(folder / OfficeDocument.part, OfficeDocument)
         except BaseException:
             self._deals.close()
             raise
-        self._parts = (self._office, self._deals)
-
-    def take(self, key: Key, item: Item | None, sequence: str) -> bool:
-        """Note an item as it is after a change, or gone; False if it says nothing here, or nothing new."""
-        if is_of_index(key):
-            before = self._deals.known(key[0])
-            if sequence > before.sequence:
-                stored = StoredDocument.of_item(item) if item and is_indexed(item) else StoredDocument()
-                others = {name: getattr(before, name) for one in BESIDE.values() for name in one[:2]}
-                self._deals.put(key[0], replace(stored, sequence=sequence, **others))
-                return True
-        elif beside := beside_deal(key):
-            before = self._deals.known(key[0])
-            if sequence > getattr(before, beside.change):
-                says = {beside.name: beside.read(item or {}), beside.change: sequence}
-                self._deals.put(key[0], replace(before, **says))
-                return True
-        elif read := office.reader_of(key):
-            name = office.document_key(key)
-            known = self._office.known(name)
-            if sequence > known.sequence:
-                kept = replace(read(item), lines=known.lines) if item else OfficeDocument()
-                self._office.put(name, replace(kept, sequence=sequence))
-                return True
-        elif bought := office.bought(item):
-            name = office.document_key(bought[0])
-            known = self._office.known(name)
-            if not bought[1].items() <= known.lines.items():
-                self._office.put(name, replace(known, lines={**known.lines, **bought[1]}))
-                return True
-        return False
-
-    def commit(self, checkpoint: str | None = None) -> None:
-        """Make everything written so far, and the checkpoint if one is given, take effect."""
-        if checkpoint is not None:
-            self._deals.put(CHECKPOINT, StoredDocument(kind=CHECKPOINT, checkpoint=checkpoint))
-        for part in self._parts:
-            part.commit()
+        super().__init__(self._office, self._deals)
 
     def check(self) -> None:
         """Raise Broken where files of the generation were deleted or damaged."""
-        for part in self._parts:
-            part.check()
+        self._office.check()
+        self._deals.check()
 
     def close(self) -> None:
         """Let go of the folder; what is not committed is lost."""
@@ -154,29 +115,13 @@ class Generation:
             self._deals.close()
 
 
-INDEXED = ("DEAL#", "DRAFT#", "BRAND#")
-
-
-class Beside(NamedTuple):
-    """What a deal's document says of an item beside the deal: under which name, and under which its change."""
-
-    name: str
-    change: str
-    read: Callable[[Item], Any]
-
-
-BESIDE = {
-    "COUNTS": Beside("likes", "counted", lambda item: int(item.get("likes", 0))),
-    "OFFER": Beside("few", "offered", lambda item: is_few(item.get("stock"))),
-}
-
-
 class SearchIndex:
     """Deals, drafts and brands by their words, orders and customers by what is known of them, in a folder of this
     machine: see `dealsite.stream.projection`.
     """
 
     name = "search"
+    keep_every = timedelta(minutes=10)
 
     def __init__(self, root: Path | None = None) -> None:
         self.folder = root or reader.index_root()
@@ -221,12 +166,10 @@ class SearchIndex:
             raise Damaged(str(error)) from error
 
     def apply(self, changes: Sequence[ItemChange]) -> bool:
-        writer = self._opened()
-        taken = [writer.take(change.key, change.new, change.sequence) for change in changes]
-        return any(taken)
+        return self._opened().apply(changes)
 
     def commit(self, checkpoint: Checkpoint | None) -> None:
-        self._opened().commit(checkpoint.to_json() if checkpoint else None)
+        self._opened().commit(checkpoint)
 
     def close(self) -> None:
         writer, self._writer = self._writer, None
@@ -236,23 +179,12 @@ class SearchIndex:
     def build(self, items: Iterable[Item], start: Checkpoint) -> list[tuple[Key, str]]:
         for left_behind in reader.unused_generations(self.folder):
             shutil.rmtree(left_behind, ignore_errors=True)
-        lacking: list[tuple[Key, str]] = []
         self._built = reader.new_generation(self.folder)
         writer = Generation(self._built)
         try:
-            for number, item in enumerate(items, 1):
-                key = (item["PK"], item["SK"])
-                try:
-                    if says_something(key, item):
-                        writer.take(key, item, start.floor)
-                except Exception as error:  # noqa: BLE001 - one odd item must not hide all others
-                    lacking.append((key, repr(error)))
-                if number % BUILT_AT_ONCE == 0:
-                    writer.commit()
-            writer.commit(start.to_json())
+            return writer.fill(items, start, commit_every=BUILT_AT_ONCE)
         finally:
             writer.close()
-        return lacking
 
     def swap(self) -> None:
         try:
@@ -268,21 +200,3 @@ class SearchIndex:
         if self._writer is None:
             raise RuntimeError("The index is not open.")
         return self._writer
-
-
-def is_of_index(key: Key) -> bool:
-    """Tell whether a key is a deal's, draft's or brand's own, not that of something beside it."""
-    return key[0] == key[1] and key[0].startswith(INDEXED)
-
-
-def beside_deal(key: Key) -> Beside | None:
-    """Return what a deal's document says of an item beside the deal, None for any other key."""
-    return BESIDE.get(key[1]) if key[0].startswith("DEAL#") else None
-
-
-def says_something(key: Key, item: Item) -> bool:
-    """Tell whether a new index would be another one without an item."""
-    if is_of_index(key):
-        return is_indexed(item)
-    beside = beside_deal(key)
-    return beside is None or bool(beside.read(item))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import structlog
@@ -35,16 +35,20 @@ from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import from_iso, iso, new_ulid
 from dealsite.processes.orphans import write_whole
 from dealsite.search import reader
+from dealsite.search.office import OfficeDocument
 from dealsite.search.projection import SearchIndex
 from dealsite.stream import consumer_status
 from dealsite.stream.consumer_status import ConsumerStatus
-from dealsite.stream.projection import Checkpoint, Damaged
+from dealsite.stream.projection import Checkpoint, Damaged, Projection
 from dealsite.stream.rebuilding import FOLLOWING, OPEN, TurnLost, locked
 
+if TYPE_CHECKING:
+    from dealsite.search.opensearch import OpenSearchIndex
+
 POINTER = "current.json"
-FILE = re.compile(rf"({reader.OFFICE}/)?[0-9a-f]{{32}}\.({'|'.join(reader.PARTS)}|\d+\.del)")
+FILE = re.compile(rf"({OfficeDocument.part}/)?[0-9a-f]{{32}}\.({'|'.join(reader.PARTS)}|\d+\.del)")
 PACK = re.compile(r"[0-9A-Z]{26}\.zip")
-METAS = (f"{reader.OFFICE}/{reader.META}", reader.META)  # the deals' one last: in it is the checkpoint
+METAS = (f"{OfficeDocument.part}/{reader.META}", reader.META)  # the deals' one last: in it is the checkpoint
 LOOK_SECONDS = 1.0  # between two looks at the pointer, and between two publications
 SAID_SECONDS = 20.0  # between two pointers while nothing changes: others see from it that the stream is read
 LEFT_SECONDS = (
@@ -59,18 +63,37 @@ logger = structlog.get_logger(__name__)
 
 
 def is_shared() -> bool:
-    """Tell whether machines share the index: where they have a bucket in common."""
-    return bool(settings.DEALSITE_PRIVATE_BUCKET)
+    """Tell whether machines share the index: where they have OpenSearch or a bucket in common."""
+    return bool(settings.DEALSITE_OPENSEARCH_URL or settings.DEALSITE_PRIVATE_BUCKET)
 
 
-def search_index(*, clock: Callable[[], datetime] = timezone.now) -> SearchIndex:
+def search_index(*, clock: Callable[[], datetime] = timezone.now) -> Projection:
     """Return the index as this site keeps it, ready to be fed."""
-    return SharedIndex(clock=clock) if is_shared() else SearchIndex()
+    return _shared_index(clock) if is_shared() else SearchIndex()
+
+
+def _shared_index(clock: Callable[[], datetime] = timezone.now) -> "SharedIndex | OpenSearchIndex":
+    if settings.DEALSITE_OPENSEARCH_URL:
+        from dealsite.search.opensearch import (
+            OpenSearchIndex,
+        )  # whose library is installed only where it is used
+
+        return OpenSearchIndex(clock=clock)
+    return SharedIndex(clock=clock)
 
 
 def code_of(error: Any) -> str:
     """Return the code of what S3 refuses; "" for any other error."""
     return str(getattr(error, "response", {}).get("Error", {}).get("Code", ""))
+
+
+def renewing(lease: Lease, items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items while a lease is held; all of them to who has none, `manage.py rebuild`."""
+    leads = lease.is_held
+    for item in items:
+        if leads and not lease.renew():
+            raise TurnLost(LOST)
+        yield item
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +151,7 @@ class SharedIndex(SearchIndex):
         self._is_new = False  # there is something to publish
         self._next_at = self._warned_at = float("-inf")
         self._left: dict[str, float] = {}  # packs and files that no pointer names, and since when
-        self._whole: dict[str, dict[str, tuple[int, int]]] = {"": {}, reader.OFFICE: {}}
+        self._whole: dict[str, dict[str, tuple[int, int]]] = {"": {}, OfficeDocument.part: {}}
 
     # -- Feeding it
 
@@ -176,15 +199,7 @@ class SharedIndex(SearchIndex):
             self._publish_or_wait(checkpoint.read_at)
 
     def build(self, items: Iterable[Item], start: Checkpoint) -> list[tuple[Key, str]]:
-        leads = self._lease.is_held  # else it is `manage.py rebuild`
-
-        def renewing() -> Iterator[Item]:
-            for item in items:
-                if leads and not self._lease.renew():
-                    raise TurnLost(LOST)
-                yield item
-
-        return super().build(renewing(), start)
+        return super().build(renewing(self._lease, items), start)
 
     def swap(self) -> None:
         """As everywhere; and what another process feeds is taken from it, by `manage.py rebuild`."""
@@ -354,7 +369,7 @@ class SharedIndex(SearchIndex):
         for name, pack in newest.packs.items():
             if is_other or known.packs.get(name) != pack or not (generation / name).is_file():
                 lacking.setdefault(pack, []).append(name)
-        (generation / reader.OFFICE).mkdir(mode=0o700, parents=True, exist_ok=True)
+        (generation / OfficeDocument.part).mkdir(mode=0o700, parents=True, exist_ok=True)
         for pack, names in lacking.items():
             try:
                 self._unpack(pack, names, generation)
@@ -416,7 +431,7 @@ def follow(stop: threading.Event) -> None:
 
     One process of a machine does; where a worker runs, that one does it all.
     """
-    index = SharedIndex()
+    index = _shared_index()
     while not stop.is_set():
         try:
             with locked(index.folder, FOLLOWING, wait=False) as alone:

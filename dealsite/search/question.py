@@ -1,13 +1,11 @@
 """What somebody looks for, and the query that says so to the index: made from words, never from a query language."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Literal, Self
-
-from tantivy import FieldType, Occur, Query, Searcher
 
 from dealsite.data.catalogue.cards import ENDING_SOON
 from dealsite.data.catalogue.display_names import category_names
@@ -20,7 +18,6 @@ from dealsite.search.documents import (
     MOST_CHARACTERS as MOST_CHARACTERS,
     NEVER,
     RUN,
-    SCHEMA,
     SECOND_BITS,
     STOP_WORDS,
     UNPRICED,
@@ -32,6 +29,19 @@ from dealsite.search.documents import (
     pieces,
     stem,
     words_of,
+)
+from dealsite.search.queries import (
+    Query,
+    Searcher,
+    all_of,
+    any_of,
+    begins,
+    between,
+    both,
+    close,
+    fixed,
+    phrase,
+    term,
 )
 
 MOST_WORDS = 12
@@ -93,7 +103,7 @@ class Question:
 
 def query_of(
     question: Question,
-    searcher: Searcher,
+    searcher: Searcher[StoredDocument],
     now: datetime,
     *,
     how: How,
@@ -109,7 +119,7 @@ def query_of(
     musts = filters(question, now)
     units = question.units
     if not question.text.strip():
-        return all_of(musts)
+        return {"bool": {"filter": musts}}
     wanted = []
     for n, unit in enumerate(units):
         may_be_wrong = searcher if how != "exact" else None
@@ -117,18 +127,16 @@ def query_of(
         wanted.append(words.unit(unit))
     fitting = _all_or_half(wanted, how)
     if brand := _brand_named(question.text, searcher):
-        fitting = any_of([fitting, Query.const_score_query(_is("brand_slug", brand), 1.0)])
-    parts = [(Occur.Must, must) for must in [*musts, fitting]]
+        fitting = any_of([fitting, fixed(term("brand_slug", brand), 1.0)])
     roots = [root for word in question.words for root in pairs(word)[:-1] or [stem(word)]]
-    if len(roots) > 1:
-        parts.append((Occur.Should, _phrase("title", roots, PHRASE_BOOST, slop=2)))
-    return Query.boolean_query(parts)
+    together = [phrase("title", roots, PHRASE_BOOST, slop=2)] if len(roots) > 1 else []
+    return both(fitting, *musts, better=together)
 
 
-def _brand_named(text: str, searcher: Searcher) -> str:
+def _brand_named(text: str, searcher: Searcher[StoredDocument]) -> str:
     """Return the slug of the brand that a text names, '' for none."""
-    found = searcher.search(_is("named", slugify(text)), 1, count=False).hits
-    return StoredDocument.of(searcher.doc(found[0][1])).slug if found else ""
+    found = searcher.search(term("named", slugify(text)), 1).rows
+    return found[0].slug if found else ""
 
 
 def filters(question: Question, now: datetime) -> list[Query]:
@@ -136,17 +144,17 @@ def filters(question: Question, now: datetime) -> list[Query]:
     moment = milliseconds(now)
     kind = question.kind if question.for_editors else "deal"
     if kind == "either":
-        deals = all_of([_is("kind", DEAL), live(now, sold_out=True)])
-        found = [any_of([_is("kind", DRAFT), deals])]
+        deals = all_of([term("kind", DEAL), live(now, sold_out=True)])
+        found = [any_of([term("kind", DRAFT), deals])]
     elif kind == "any":
-        found = [any_of([_is("kind", DRAFT), _is("kind", DEAL)])]
+        found = [any_of([term("kind", DRAFT), term("kind", DEAL)])]
     else:
-        found = [_is("kind", kind)]
+        found = [term("kind", kind)]
     if kind == "deal":
         if question.state == "scheduled" and question.for_editors:
-            found.append(_between("live_at", moment + 1, NEVER))
+            found.append(between("live_at", moment + 1, NEVER))
         elif question.state or not question.for_editors:
-            found.append(_between("live_at", 0, moment))
+            found.append(between("live_at", 0, moment))
     if question.for_editors:
         found += _of_editors(question, now)
     for field, chosen in (
@@ -155,14 +163,14 @@ def filters(question: Question, now: datetime) -> list[Query]:
         ("sold", question.sold),
     ):
         if chosen:
-            found.append(any_of(_is(field, value) for value in chosen))
+            found.append(any_of(term(field, value) for value in chosen))
     if question.off_at_least:
-        found.append(_between("by_discount", question.off_at_least << SECOND_BITS, NEVER))
+        found.append(between("by_discount", question.off_at_least << SECOND_BITS, NEVER))
     if question.price_from is not None or question.price_to is not None:
         low = int(question.price_from * 100) if question.price_from is not None else 0
         high = int(question.price_to * 100) if question.price_to is not None else UNPRICED - 1
-        found.append(_between("cents", low, high) if low <= high else Query.empty_query())
-    return [Query.const_score_query(query, 0.0) for query in found]
+        found.append(between("cents", low, high))
+    return found
 
 
 def _of_editors(question: Question, now: datetime) -> list[Query]:
@@ -170,57 +178,34 @@ def _of_editors(question: Question, now: datetime) -> list[Query]:
     if question.state in ("live", "ending"):
         found.append(live(now, sold_out=True))
     if question.state == "ending":
-        found.append(_between("expires_at", milliseconds(now) + 1, milliseconds(now + ENDING_SOON)))
+        found.append(between("expires_at", milliseconds(now) + 1, milliseconds(now + ENDING_SOON)))
     if question.state == "expired":
-        found.append(_between("expires_at", 0, milliseconds(now)))
+        found.append(between("expires_at", 0, milliseconds(now)))
     if question.lacks:
-        found.append(_is("lacks", question.lacks))
+        found.append(term("lacks", question.lacks))
     if question.featured:
-        found.append(_is("featured", question.featured))
+        found.append(term("featured", question.featured))
     if question.live_until is not None:
-        found.append(_between("live_at", 0, milliseconds(question.live_until)))
+        found.append(between("live_at", 0, milliseconds(question.live_until)))
     return found
 
 
 def live(now: datetime, *, sold_out: bool = False) -> Query:
     """What can still be had: not expired, and not sold out unless that is asked for, too."""
-    parts = [_between("expires_at", milliseconds(now) + 1, NEVER)]
+    parts = [between("expires_at", milliseconds(now) + 1, NEVER)]
     if not sold_out:
-        parts.append(_between("sold_out", 0, 0))
+        parts.append(between("sold_out", 0, 0))
     return all_of(parts)
 
 
 def over(now: datetime) -> Query:
     """What has expired, or is sold out."""
-    return any_of([_between("expires_at", 0, milliseconds(now)), _between("sold_out", 1, 1)])
-
-
-def both(first: Query, *others: Query) -> Query:
-    """All of some queries; the first alone says how well something fits."""
-    return all_of([first, *(Query.const_score_query(query, 0.0) for query in others)])
-
-
-def all_of(queries: Iterable[Query]) -> Query:
-    """All of some queries."""
-    return Query.boolean_query([(Occur.Must, query) for query in queries])
-
-
-def any_of(queries: Iterable[Query]) -> Query:
-    """At least one of some queries."""
-    return Query.boolean_query([(Occur.Should, query) for query in queries])
-
-
-def term(field: str, word: str, boost: float = 1.0) -> Query:
-    """A word of a field."""
-    return Query.boost_query(Query.term_query(SCHEMA, field, word, index_option="freq"), boost)
+    return any_of([between("expires_at", 0, milliseconds(now)), between("sold_out", 1, 1)])
 
 
 def _all_or_half(asked: Sequence[Query], how: How) -> Query:
-    if not asked:
-        return Query.empty_query()
     if how == "some":
-        should, half = [(Occur.Should, query) for query in asked], (len(asked) + 1) // 2
-        return Query.boolean_query(should, minimum_number_should_match=half)
+        return any_of(asked, at_least=(len(asked) + 1) // 2)
     return all_of(asked)
 
 
@@ -231,7 +216,7 @@ class _Words:
     With `begins` the last one may be unfinished; with a `searcher` rare ones may be so, or misspelt.
     """
 
-    searcher: Searcher | None
+    searcher: Searcher[StoredDocument] | None
     begins: bool
     unwritten: bool
     scored: bool
@@ -254,79 +239,60 @@ class _Words:
         """A word, wherever in a deal it may stand."""
         if RUN.match(word):
             return self._run(word)
-        root, begins = stem(word), self.begins and last
+        root, unfinished = stem(word), self.begins and last
         found = [term(field, root, boost) for field, boost in BOOSTS.items()]
-        found.append(Query.const_score_query(Query.term_query(SCHEMA, "words", word), 0.5))
+        found.append(fixed(term("words", word), 0.5))
         found += [
-            Query.const_score_query(_is("category", slug), 1.0)
+            fixed(term("category", slug), 1.0)
             for slug, name in category_names.names().items()
             if root in roots_of(name)
         ]
         rare = self._is_rare(word)
-        if (begins or rare) and len(word) >= LETTERS_OF_A_BEGINNING:
-            beginning = Query.fuzzy_term_query(SCHEMA, "words", word, distance=0, prefix=True)
-            found.append(Query.const_score_query(beginning, 0.3))
+        if (unfinished or rare) and len(word) >= LETTERS_OF_A_BEGINNING:
+            found.append(begins("words", word, 0.3))
         if rare and (wrong := self._wrong_letters(word)):
             for field, score in FUZZY if self.scored else FUZZY[:1]:
-                prefix = begins and len(word) >= LETTERS_OF_A_WRONG_BEGINNING
-                close = Query.fuzzy_term_query(SCHEMA, field, word, distance=wrong, prefix=prefix)
-                found.append(Query.const_score_query(close, score))
+                beginning = unfinished and len(word) >= LETTERS_OF_A_WRONG_BEGINNING
+                found.append(close(field, word, wrong, score, beginning=beginning))
         return any_of(found)
 
     def _run(self, run: str) -> Query:
         """A run without spaces, wherever it stands in another one."""
         if len(run) == 1:
-            return Query.fuzzy_term_query(SCHEMA, "runs", run, distance=0, prefix=True)
+            return begins("runs", run)
         parts = pairs(run)[:-1]
-        found = [_phrase("title", parts, BOOSTS["title"]), _phrase("runs", parts)]
+        found = [phrase("title", parts, BOOSTS["title"]), phrase("runs", parts)]
         found += [
-            Query.const_score_query(_is("category", slug), 1.0)
+            fixed(term("category", slug), 1.0)
             for slug, name in category_names.names().items()
             if run in fold(name)
         ]
         if self.searcher and len(run) >= LETTERS_FOR_A_TYPO:
-            some = [(Occur.Should, term("runs", part)) for part in parts]
             # One wrong character spoils two of them.
-            close = Query.boolean_query(some, minimum_number_should_match=len(parts) - 2)
-            found.append(Query.const_score_query(close, 0.1))
+            found.append(fixed(any_of((term("runs", part) for part in parts), at_least=len(parts) - 2), 0.1))
         return any_of(found)
 
     def _is_rare(self, word: str) -> bool:
         if self.searcher is None:
             return False
-        return (0 if self.unwritten else 1) <= self.searcher.doc_freq("words", word) < RARE
+        return (0 if self.unwritten else 1) <= self.searcher.frequency("words", word) < RARE
 
     def _wrong_letters(self, word: str) -> int:
         """How many letters of a rare word may be wrong; none in numbers, where each one counts."""
         if any(c.isdigit() for c in word):
             return 0
-        known = self._has(Query.term_query(SCHEMA, "words", word))
+        known = self._has(term("words", word))
         length = len(word) - (1 if known else 0)
-        close = Query.fuzzy_term_query(SCHEMA, "words", word, distance=1)
-        if length >= LETTERS_FOR_TWO_TYPOS and not self._has(close):  # two take five times as long as one
+        # Two take five times as long as one.
+        if length >= LETTERS_FOR_TWO_TYPOS and not self._has(close("words", word, 1)):
             return 2
         return 1 if length >= LETTERS_FOR_A_TYPO else 0
 
     def _has(self, query: Query) -> bool:
-        return bool(self.searcher and self.searcher.search(query, 1, count=False).hits)
+        return bool(self.searcher and self.searcher.search(query, 1).rows)
 
 
 @lru_cache(maxsize=64)
 def roots_of(name: str) -> frozenset[str]:
     """The words of a name without their endings."""
     return frozenset(stem(word) for word in words_of(name))
-
-
-def _phrase(field: str, parts: Sequence[str], boost: float = 1.0, *, slop: int = 0) -> Query:
-    """Words that follow one another; no phrase has fewer than two."""
-    if len(parts) == 1:
-        return term(field, parts[0], boost)
-    return Query.boost_query(Query.phrase_query(SCHEMA, field, [*parts], slop=slop), boost)
-
-
-def _is(field: str, value: str) -> Query:
-    return Query.term_query(SCHEMA, field, value, index_option="basic")
-
-
-def _between(field: str, low: int, high: int) -> Query:
-    return Query.range_query(SCHEMA, field, FieldType.Unsigned, low, high)

@@ -26,8 +26,10 @@ import structlog
 import tantivy
 from django.conf import settings
 
-from dealsite.search.documents import FORMAT, Stored, StoredDocument, open_index
+from dealsite.search.documents import FORMAT, Stored, StoredDocument
 from dealsite.search.office import OfficeDocument
+from dealsite.search.on_disk import FolderSearcher, open_index
+from dealsite.search.queries import Found, Searcher
 from dealsite.stream.consumer_status import is_panic
 
 META, MANAGED = "meta.json", ".managed.json"
@@ -42,8 +44,8 @@ class Broken(ValueError):
 
 def check_generation(generation: Path) -> None:
     """Raise Broken unless both parts of a generation are whole."""
-    for part in ("", OFFICE):
-        check_files(generation / part, {})
+    for kind in KINDS:
+        check_files(generation / kind.part, {})
 
 
 def check_files(folder: Path, whole: dict[str, tuple[int, int]]) -> None:
@@ -96,16 +98,16 @@ def _look(file: Path, known: tuple[int, int] | None) -> tuple[int, int]:
 
 
 CURRENT = "current"
-OFFICE = "office"  # the folder in a generation's of what only the back office finds
+KINDS: tuple[type[Stored], ...] = (StoredDocument, OfficeDocument)  # the office's part in a folder of its own
 
 
 def readable(*kinds: type[Stored]) -> str:
     """Return how the generations begin that a build can read: it makes words, indexes and keeps the same of a thing."""
-    kept = [(kind.schema.__reduce__()[1], kind.__match_args__) for kind in kinds]
+    kept = [(kind.fields, kind.__match_args__) for kind in kinds]
     return f"{FORMAT}-{zlib.crc32(orjson.dumps(kept)):08x}"
 
 
-READABLE = readable(StoredDocument, OfficeDocument)
+READABLE = readable(*KINDS)
 GENERATION = re.compile(rf"{READABLE}-[0-9a-f]+")
 
 
@@ -192,23 +194,27 @@ def unreadable_if_it_fails() -> Iterator[None]:
         raise
 
 
-def searcher(part: str = "") -> tantivy.Searcher | None:
+def searcher(kind: type[Found]) -> Searcher[Found] | None:
     """Return the newest commit of a part to search in; None where there is no index, or none that can be read."""
+    if settings.DEALSITE_OPENSEARCH_URL:
+        from dealsite.search import opensearch  # whose library is installed only where it is used
+
+        return opensearch.searcher(kind)
     root = index_root()
-    stamp = index_stamp(root, part)
+    stamp = index_stamp(root, kind.part)
     if not stamp:
         return None
     with _lock:
-        index = _renewed(root, part, stamp)
-        return index.searcher() if index else None
+        index = _renewed(root, kind.part, stamp)
+        return FolderSearcher(kind, index.searcher()) if index else None
 
 
 Answer = TypeVar("Answer")
 
 
-def answer(ask: Callable[[tantivy.Searcher], Answer], otherwise: Answer, part: str = "") -> Answer:
+def answer(kind: type[Found], ask: Callable[[Searcher[Found]], Answer], otherwise: Answer) -> Answer:
     """Return what is asked of the newest commit of a part, something else where there is none that can be read."""
-    found = searcher(part)
+    found = searcher(kind)
     if found is None:
         return otherwise
     try:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -142,7 +142,6 @@ TURN_SECONDS = 1.0  # between two looks whether the projection is free
 CHECK_SECONDS = 1.0  # between two looks whether its files are still there
 SHARDS_SECONDS = 60.0  # between two looks for new shards; the end of one is a look, too
 ROOM = 20_000_000  # bytes; with less on the disk, no failure is a record's own
-KEEP_EVERY = timedelta(minutes=10)  # an idle consumer, too, says now and then that it has seen everything
 
 
 class Consumer:
@@ -291,7 +290,7 @@ class Consumer:
             return True
         if self._waiting_since is not None:
             return idle or self._ticks() - self._waiting_since >= PATIENCE_SECONDS
-        return idle and self.checkpoint.read_at - self.committed.read_at >= KEEP_EVERY
+        return idle and self.checkpoint.read_at - self.committed.read_at >= self.projection.keep_every
 
 
 def consume(

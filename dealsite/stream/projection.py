@@ -84,6 +84,7 @@ class Projection(Protocol):
 
     name: str  # as `manage.py rebuild` calls it
     folder: Path  # its lock and what is made aside lie here
+    keep_every: timedelta  # so often it is also told of a checkpoint while nothing changes
 
     def leads(self) -> bool:
         """Tell whether it is this process's turn to feed it; where it is another machine's, fetch what that made."""

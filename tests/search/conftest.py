@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,14 +14,61 @@ from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.display_names import category_names
 from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
-from dealsite.search import reader
+from dealsite.search import opensearch, reader
 from dealsite.search.finding import SearchPage, find
-from dealsite.search.projection import SearchIndex
+from dealsite.search.published import search_index
 from dealsite.search.question import Question
 from dealsite.stream.projection import Checkpoint
 from tests.builders import HOUR, NOW, make_content, make_id
+from tests.opensearch import StandIn
 
 START = Checkpoint("stream", NOW, {"shard": "0"})
+
+
+@pytest.fixture(scope="session")
+def opensearch_server() -> Iterator[StandIn]:
+    with StandIn("3.2.0") as server:
+        yield server
+
+
+class OwnLease:
+    """A lease that nobody else wants."""
+
+    is_held = True
+
+    def __init__(self, name: str, **_: Any) -> None:
+        pass
+
+    def take(self, *, by_force: bool = False) -> bool:
+        return True
+
+    renew = take
+
+    def give_back(self) -> None:
+        pass
+
+
+@pytest.fixture
+def use_opensearch(settings: Any, monkeypatch: pytest.MonkeyPatch, opensearch_server: StandIn) -> StandIn:
+    """An empty OpenSearch that keeps the index, which only one process feeds."""
+    opensearch_server.reset()
+    settings.DEALSITE_OPENSEARCH_URL = opensearch_server.url
+    monkeypatch.setattr(opensearch, "Lease", OwnLease)
+    monkeypatch.setattr(opensearch, "_away_until", float("-inf"))
+    return opensearch_server
+
+
+@pytest.fixture(params=["folder", "opensearch"])
+def backend(request: pytest.FixtureRequest, search_root: None) -> str:
+    """What keeps the index: each finds the same."""
+    if request.param == "opensearch":
+        request.getfixturevalue("use_opensearch")
+    kept: str = request.param
+    return kept
+
+
+in_a_folder = pytest.mark.parametrize("backend", ["folder"], indirect=True)
+in_opensearch = pytest.mark.parametrize("backend", ["opensearch"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +80,11 @@ def search_root(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def index() -> Callable[..., None]:
+def index(backend: str) -> Callable[..., None]:
     """A function that makes an index of some items."""
 
     def make(*items: Item) -> None:
-        projection = SearchIndex()
+        projection = search_index()
         projection.build(items, START)
         projection.swap()
 

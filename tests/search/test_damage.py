@@ -24,7 +24,7 @@ from dealsite.stream import consumer as consumers, rebuilding
 from dealsite.stream.consumer import consume
 from dealsite.stream.projection import Damaged
 from tests.builders import HOUR, NOW, make_deal
-from tests.search.conftest import START, deal_item, search, titles
+from tests.search.conftest import START, deal_item, in_a_folder, search, titles
 from tests.search.test_projection import change
 from tests.search.test_stream import SOON, found, now, stored
 
@@ -62,6 +62,7 @@ def damage(part: str, how: str) -> None:
     other.replace(file)
 
 
+@in_a_folder
 def test_an_index_that_is_damaged_is_not_opened_and_a_damage_of_an_open_one_is_noticed(index, subtests):
     for part, how in itertools.product(PARTS, WAYS):
         with subtests.test(part=part, how=how):
@@ -81,6 +82,7 @@ def test_an_index_that_is_damaged_is_not_opened_and_a_damage_of_an_open_one_is_n
         forget()
 
 
+@in_a_folder
 def test_what_is_committed_and_merged_meanwhile_is_whole(index):
     index(deal_item("First"))
     projection = SearchIndex()
@@ -93,6 +95,7 @@ def test_what_is_committed_and_merged_meanwhile_is_whole(index):
     assert SearchIndex().open() == START
 
 
+@in_a_folder
 def test_readers_of_a_damaged_index_find_it_or_say_that_search_is_being_set_up(index, subtests):
     """Never an error, and never that there is nothing."""
     items = [deal_item(f"Lamp {number}") for number in range(9)]
@@ -138,6 +141,7 @@ def test_an_item_that_cannot_be_indexed_keeps_no_other_from_being_found():
     assert sorted(titles(search(""))) == ["Chair", "Lamp"]
 
 
+@in_a_folder
 def test_a_new_index_that_was_deleted_or_damaged_takes_nobodys_place(index):
     index(deal_item("Lamp"))
     for spoil in (shutil.rmtree, lambda made: (made / "meta.json").write_bytes(b"{")):
@@ -149,6 +153,7 @@ def test_a_new_index_that_was_deleted_or_damaged_takes_nobodys_place(index):
         assert titles(search("")) == ["Lamp"]
 
 
+@in_a_folder
 def test_whoever_still_writes_to_a_deleted_index_does_not_reach_the_new_one(index):
     index(deal_item("Old"))
     late = SearchIndex()

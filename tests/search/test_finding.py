@@ -14,10 +14,11 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import reader
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import ENOUGH, NEAR, PAGE_SIZE, related
+from dealsite.search.published import search_index
 from dealsite.search.question import Question
 from tests.builders import CONDITION, DAY, HOUR, NOW, STATED
 from tests.hostile import EXAMPLES, huge, texts
-from tests.search.conftest import deal_item, draft_item, search, titles
+from tests.search.conftest import deal_item, draft_item, in_a_folder, search, titles
 
 SYNTAX = [
     '"unclosed',
@@ -260,7 +261,7 @@ def test_the_title_counts_more_than_the_description(index):
 @settings(max_examples=EXAMPLES * 4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=texts | huge)
 def test_no_text_is_an_error(index, text):
-    if not reader.current_generation(reader.index_root()):
+    if not search_index().checkpoint():
         index(deal_item(), draft_item())
     found = search(text)
     assert found.ready
@@ -537,6 +538,7 @@ def test_an_empty_index_is_not_ready(index):
     assert not search("lamp").ready
 
 
+@in_a_folder
 @pytest.mark.parametrize("damage", ["meta.json", "current", "segments", "format", "elsewhere"])
 def test_a_broken_index_is_not_ready_and_no_error(index, damage):
     index(deal_item())

@@ -17,7 +17,7 @@ from dealsite.data.entities.people import PROFILE
 from dealsite.data.table.convert import from_attributes, to_attributes
 from dealsite.data.table.ids import iso
 from dealsite.search import reader
-from dealsite.search.office import CUSTOMER, PAYMENT, document_key
+from dealsite.search.office import CUSTOMER, PAYMENT, OfficeDocument, document_key
 from dealsite.search.office_finding import (
     OrdersQuestion,
     every_order,
@@ -26,9 +26,9 @@ from dealsite.search.office_finding import (
     in_use,
     placed,
 )
-from dealsite.search.projection import SearchIndex
+from dealsite.search.published import search_index
 from tests.builders import DAY, HOUR, NOW, make_id
-from tests.search.conftest import START, deal_item, search, titles
+from tests.search.conftest import START, deal_item, in_a_folder, search, titles
 from tests.search.test_projection import change
 
 TOMAS = Address("Tomáš Dvořák", "Na Hrázi 21", "", "180 00", "Prague", "Czechia")
@@ -189,7 +189,7 @@ def test_orders_are_found_and_narrowed_by_their_tags_in_capitals_or_not(index):
 def test_a_tag_that_is_taken_off_finds_nothing_any_more(index):
     mine = order(tags=("Held back",))
     index(mine)
-    projection = SearchIndex()
+    projection = search_index()
     projection.open()
     projection.apply([change({name: value for name, value in mine.items() if name != "tags"}, 9)])
     projection.commit(START)
@@ -250,7 +250,7 @@ def test_lines_that_come_before_their_order_or_after_it_are_both_found(index, fi
     index()
     mine = order()
     both = [mine, line(mine, "Red lamp"), line(mine, "Blue chair")]
-    projection = SearchIndex()
+    projection = search_index()
     projection.open()
     for number, item in enumerate(both if first else both[::-1], 1):
         projection.apply([change(item, number)])
@@ -264,7 +264,7 @@ def test_lines_that_come_before_their_order_or_after_it_are_both_found(index, fi
 def test_what_is_deleted_leaves_the_index_and_late_records_bring_nothing_back(index):
     mine, somebody = order(), customer()
     index(mine, line(mine, "Red lamp"), somebody)
-    projection = SearchIndex()
+    projection = search_index()
     projection.open()
     projection.apply([change(mine, 5, gone=True), change(somebody, 6, gone=True), change(mine, 4)])
     projection.commit(START)
@@ -274,6 +274,7 @@ def test_what_is_deleted_leaves_the_index_and_late_records_bring_nothing_back(in
     assert "tomas" not in document_key((somebody["PK"], somebody["SK"]))
 
 
+@in_a_folder
 def test_orders_are_in_no_index_that_shoppers_and_editors_search(index):
     mine = order()
     index(deal_item("Lamp"), mine, line(mine, "Red lamp"), customer())
@@ -286,9 +287,10 @@ def test_orders_are_in_no_index_that_shoppers_and_editors_search(index):
     )
 
 
+@in_a_folder
 def test_nobody_else_may_read_the_files(index):
     index(deal_item("Lamp"), order())
-    projection = SearchIndex()
+    projection = search_index()
     projection.open()
     for number in range(9):  # segments are merged meanwhile
         projection.apply([change(order(), number)])
@@ -297,8 +299,8 @@ def test_nobody_else_may_read_the_files(index):
     generation = reader.current_generation(reader.index_root())
     modes = {file.relative_to(generation): file.stat().st_mode & 0o777 for file in generation.rglob("*")}
     assert len(modes) > 10
-    assert {mode for path, mode in modes.items() if path.name != reader.OFFICE} == {0o600}
-    assert modes[(generation / reader.OFFICE).relative_to(generation)] == 0o700
+    assert {mode for path, mode in modes.items() if path.name != OfficeDocument.part} == {0o600}
+    assert modes[(generation / OfficeDocument.part).relative_to(generation)] == 0o700
 
 
 def test_without_an_index_it_is_said_that_there_is_none():

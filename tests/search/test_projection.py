@@ -15,12 +15,12 @@ from dealsite.search import reader
 from dealsite.search.documents import LOW_STOCK, StoredDocument
 from dealsite.search.finding import known_of
 from dealsite.search.office import OfficeDocument
-from dealsite.search.projection import SearchIndex
+from dealsite.search.published import search_index
 from dealsite.stream.projection import Checkpoint
 from dealsite.stream.records import ItemChange, padded
 from tests.builders import DAY, LINK, NOW, make_id
 from tests.hostile import EXAMPLES
-from tests.search.conftest import START, deal_item, draft_item, search, titles
+from tests.search.conftest import START, deal_item, draft_item, in_a_folder, search, titles
 
 
 def change(item: Item, number: int, *, gone: bool = False) -> ItemChange:
@@ -45,15 +45,15 @@ def is_low(deal_id: str) -> bool:
 def fed(index):
     """The projection, open, over an index with one deal."""
     index(deal_item())
-    projection = SearchIndex()
+    projection = search_index()
     assert projection.open() == START
     yield projection
     projection.close()
 
 
 def test_what_is_not_built_cannot_be_opened():
-    assert SearchIndex().checkpoint() is None
-    assert SearchIndex().open() is None
+    assert search_index().checkpoint() is None
+    assert search_index().open() is None
 
 
 def test_a_change_is_found_once_it_is_committed_and_not_before(fed):
@@ -62,7 +62,7 @@ def test_a_change_is_found_once_it_is_committed_and_not_before(fed):
     later = START.moved({"shard": padded("1")})
     fed.commit(later)
     assert titles(search("lamp")) == ["Lamp"]
-    assert SearchIndex().checkpoint() == later
+    assert search_index().checkpoint() == later
 
 
 def test_a_change_replaces_what_was_there_and_a_deletion_removes_it(fed):
@@ -120,7 +120,7 @@ def test_items_beside_a_deal_and_other_items_are_left_alone(fed):
 def test_what_was_not_committed_comes_again_after_a_crash(fed):
     fed.apply([change(deal_item("Lamp"), 1)])
     fed.close()
-    again = SearchIndex()
+    again = search_index()
     assert again.open() == START
     assert titles(search("lamp")) == []
     again.close()
@@ -130,12 +130,13 @@ def test_a_commit_without_a_checkpoint_leaves_it_where_it_was(fed):
     fed.apply([change(deal_item("Lamp"), 1)])
     fed.commit(None)
     assert titles(search("lamp")) == ["Lamp"]
-    assert SearchIndex().checkpoint() == START
+    assert search_index().checkpoint() == START
 
 
+@in_a_folder
 def test_an_index_that_is_being_built_is_not_used_and_what_is_left_of_it_goes(index):
     index(deal_item("Old"))
-    projection = SearchIndex()
+    projection = search_index()
 
     def interrupted():
         yield deal_item("New")
@@ -156,7 +157,7 @@ def test_an_index_that_is_being_built_is_not_used_and_what_is_left_of_it_goes(in
 
 def test_changes_after_a_build_began_are_applied_over_it(index):
     item = deal_item("Old")
-    projection = SearchIndex()
+    projection = search_index()
     start = Checkpoint("stream", NOW, {"shard": padded("10")})
     projection.build([item], start)
     projection.swap()
@@ -194,7 +195,7 @@ def test_a_liked_deal_keeps_all_that_search_knows_of_it(fed):
 def test_a_new_index_knows_how_many_like_a_deal(index, likes_first):
     item = deal_item("Lamp")
     items = [item, likes_of(item["id"], 7), {"PK": "BRAND#x", "SK": "COUNTS", "likes": 9}]
-    projection = SearchIndex()
+    projection = search_index()
     projection.build(reversed(items) if likes_first else items, START)
     projection.swap()
     assert known_of([item["id"]])[item["id"]].likes == 7
@@ -205,6 +206,7 @@ def test_a_new_index_knows_how_many_like_a_deal(index, likes_first):
     assert known_of([item["id"]])[item["id"]].likes == 8
 
 
+@in_a_folder
 def test_another_process_finds_what_was_committed(fed, settings):
     """As web processes do with what the worker writes."""
     program = f"""
@@ -289,7 +291,7 @@ def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(runs
     def feed(history, data):
         changes, delivered = history
         index(deal_item("First", deal_id=make_id(number=99)))
-        projection = SearchIndex()
+        projection = search_index()
         projection.open()
         pending: list[ItemChange] = []
         for one in delivered:
@@ -333,9 +335,10 @@ def test_any_order_any_repetition_and_any_crash_end_with_the_newest_of_each(runs
 def test_a_checkpoint_survives_as_it_was(fed):
     checkpoint = replace(START, shards={"a": padded("7"), "b": "finished"})
     fed.commit(checkpoint)
-    assert SearchIndex().checkpoint() == checkpoint
+    assert search_index().checkpoint() == checkpoint
 
 
+@in_a_folder
 def test_an_index_of_a_build_that_keeps_or_indexes_other_things_is_made_anew(index, monkeypatch):
     """Its fields are known by their places: such an index answers wrongly, or not at all."""
 
@@ -344,7 +347,7 @@ def test_an_index_of_a_build_that_keeps_or_indexes_other_things_is_made_anew(ind
         more: str = ""
 
     class Other(StoredDocument):
-        schema = OfficeDocument.schema
+        fields = OfficeDocument.fields
 
     names = {reader.readable(kind) for kind in (StoredDocument, Longer, Other)}
     assert len(names) == 3
@@ -352,5 +355,5 @@ def test_an_index_of_a_build_that_keeps_or_indexes_other_things_is_made_anew(ind
     index(deal_item("Lamp"))
     monkeypatch.undo()
     reader.forget()
-    assert SearchIndex().open() is None
+    assert search_index().open() is None
     assert [path.is_dir() for path in reader.unused_generations(reader.index_root())] == [True]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dealsite.search import reader
 from dealsite.search.documents import is_near
 from dealsite.search.finding import NEAR_LOOKED_AT, near_titles
+from dealsite.search.published import search_index
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.hostile import EXAMPLES, huge, texts
 from tests.search.conftest import deal_item, draft_item
@@ -99,7 +99,7 @@ def test_without_an_index_nothing_is_near():
 @settings(max_examples=EXAMPLES * 4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(title=texts | huge)
 def test_no_title_is_an_error(index, title):
-    if not reader.current_generation(reader.index_root()):
+    if not search_index().checkpoint():
         index(deal_item(GUITAR, brand="Tonrausch"))
     assert near_titles(title, "tonrausch", now=NOW) == []
     assert is_near(title, title, "Tonrausch")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dealsite.engine import programs
-from dealsite.install import packages, system
+from dealsite.install import packages, system, wheel
 from dealsite.install.system import InstallError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -56,10 +56,11 @@ def test_every_requirement_is_pinned_and_hashed(subtests):
             assert [one for one in named if not any(entry.startswith(f"{one}==") for entry in entries)] == []
 
 
-def test_what_a_site_may_install_beside_its_requirements_changes_none_of_them():
+@pytest.mark.parametrize("extra", wheel.EXTRAS)
+def test_what_a_site_may_install_beside_its_requirements_changes_none_of_them(extra):
     pinned = [
         dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
-        for name in ("requirements.txt", "requirements-otel.txt")
+        for name in ("requirements.txt", f"{extra}.txt")
     ]
     both = pinned[0].keys() & pinned[1].keys()
     assert "urllib3" in both

@@ -35,7 +35,7 @@ def test_a_wheel_takes_along_what_is_built_and_of_node_modules_only_what_a_site_
     assert (wheel.ENGINE.as_posix() in files) == with_engine
 
 
-@pytest.mark.parametrize("name", ["requirements.in", "requirements-otel.in"])
+@pytest.mark.parametrize("name", ["requirements.in", *(f"{name}.in" for name in wheel.EXTRAS)])
 def test_what_a_wheel_requires_is_named_without_options_of_pip(name):
     for line in (ROOT / name).read_text("utf-8").splitlines():
         Requirement(line)

@@ -74,6 +74,7 @@ class Copy:
     """The table once more, in one file: state and checkpoint move together."""
 
     name = "copy"
+    keep_every = timedelta(minutes=10)
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

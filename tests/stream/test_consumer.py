@@ -135,12 +135,12 @@ def test_where_it_costs_a_shard_is_asked_once_a_second(stream, copy, monkeypatch
 def test_an_idle_consumer_notes_now_and_then_that_it_has_seen_everything(stream, copy):
     moment = [NOW]
     consumer = Consumer(copy, stream, START, clock=lambda: moment[0])
-    moment[0] = NOW + consumers.KEEP_EVERY - timedelta(seconds=1)
+    moment[0] = NOW + Copy.keep_every - timedelta(seconds=1)
     consumer.round()
     assert copy.commits == 0
-    moment[0] = NOW + consumers.KEEP_EVERY
+    moment[0] = NOW + Copy.keep_every
     consumer.round()
-    assert copy.checkpoint().read_at == NOW + consumers.KEEP_EVERY
+    assert copy.checkpoint().read_at == NOW + Copy.keep_every
 
 
 def test_a_shards_children_are_read_after_it(stream, copy):
