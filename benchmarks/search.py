@@ -148,7 +148,7 @@ def _publish_to_another_machine(folder: Path) -> tuple[list[float], float]:
     from django.conf import settings
     from moto.server import ThreadedMotoServer
 
-    from dealsite.search import published, reader
+    from dealsite.search import published, reader, site_index
     from dealsite.search.finding import find
     from dealsite.search.question import Question
     from dealsite.stream.consumer import consume
@@ -172,7 +172,7 @@ def _publish_to_another_machine(folder: Path) -> tuple[list[float], float]:
         settings.SEARCH_ROOT = folder / "another"
         reader.forget()
         started = time.perf_counter()
-        threads.append(threading.Thread(target=published.follow, args=(stop,)))
+        threads.append(threading.Thread(target=site_index.follow, args=(stop,)))
         threads[1].start()
         while not find(Question(), now=datetime.now(UTC)).ready:
             time.sleep(0.01)

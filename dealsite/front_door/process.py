@@ -27,7 +27,7 @@ from dealsite.front_door.application import ID_PLACE, Application, FrontDoor, an
 from dealsite.front_door.connections import Connections, Limits, limits_from_settings
 from dealsite.processes import heartbeat
 from dealsite.processes.launcher import BACKLOG, tell_that_it_serves
-from dealsite.search import published
+from dealsite.search import site_index
 from dealsite.web import builds, counting, log_lines, readiness
 from dealsite.wsgi import application
 
@@ -48,7 +48,7 @@ class WebServer(uvicorn.Server):
             target=heartbeat.keep, args=(self._ending, "web"), name="heartbeat", daemon=True
         )
         self._follower = threading.Thread(
-            target=published.follow, args=(self._ending,), name="search-follower", daemon=True
+            target=site_index.follow, args=(self._ending,), name="search-follower", daemon=True
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -56,7 +56,7 @@ class WebServer(uvicorn.Server):
         await super().startup(sockets)
         tell_that_it_serves(self._tells)
         self.heart.start()
-        if published.is_shared():
+        if site_index.is_shared():
             self._follower.start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -9,7 +9,7 @@ from dealsite.data.catalogue.brands import BrandName
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.names import slugify
 from dealsite.data.table.paging import Page
-from dealsite.search import reader
+from dealsite.search import site_index
 from dealsite.search.documents import BRAND_SEPARATOR, LETTERS_FOR_A_TYPO, StoredDocument, words_of
 from dealsite.search.finding import find
 from dealsite.search.queries import Query, Searcher, all_of, any_of, begins, close, term
@@ -51,7 +51,7 @@ def _found(typed: str, size: int, *, forgiving: bool = False) -> list[BrandName]
     def ask(searcher: Searcher[StoredDocument]) -> list[BrandName]:
         return [BrandName(one.slug, one.names[0]) for one in searcher.search(asked, size).rows]
 
-    return reader.answer(StoredDocument, ask, []) if words else []
+    return site_index.answer(StoredDocument, ask, []) if words else []
 
 
 def _word(word: str, *, forgiving: bool, is_last: bool) -> Query:
@@ -94,7 +94,7 @@ def live_deals(
     def ask(searcher: Searcher[StoredDocument]) -> Any:
         return searcher.aggregate(that_live, wanted)["brands"]
 
-    answer = reader.answer(StoredDocument, ask, None)
+    answer = site_index.answer(StoredDocument, ask, None)
     if answer is None:
         return None
     found = []

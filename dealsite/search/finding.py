@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from dealsite.data import keys
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.display_names import category_names
-from dealsite.search import reader
+from dealsite.search import site_index
 from dealsite.search.documents import (
     BRAND_SEPARATOR,
     DEAL,
@@ -124,7 +124,7 @@ def find(
     def ask(searcher: Searcher[StoredDocument]) -> SearchPage:
         return _find(_SearchRun(searcher, question, now, sort), page, size, narrowing)
 
-    return reader.answer(StoredDocument, ask, SearchPage(ready=False))
+    return site_index.answer(StoredDocument, ask, SearchPage(ready=False))
 
 
 def related(
@@ -163,7 +163,7 @@ def known_of(ids: Iterable[str]) -> dict[str, StoredDocument]:
         found = searcher.known(named)
         return {id_: found[key] for key, id_ in named.items() if key in found and found[key].card}
 
-    return reader.answer(StoredDocument, ask, {})
+    return site_index.answer(StoredDocument, ask, {})
 
 
 def _words_in_title(title: str) -> list[Query]:
@@ -178,7 +178,7 @@ def _most_like(likes: Iterable[Query], musts: Iterable[Query], size: int) -> lis
         found = searcher.search(both(any_of(likes), *musts), size).rows
         return [stored.card for stored in found if stored.card]
 
-    return reader.answer(StoredDocument, ask, [])
+    return site_index.answer(StoredDocument, ask, [])
 
 
 @dataclass(frozen=True)

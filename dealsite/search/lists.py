@@ -20,7 +20,7 @@ from dealsite.data.catalogue.drafts import Entry
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.table.errors import BadCursor, Unavailable
 from dealsite.data.table.ids import number_of
-from dealsite.search import reader
+from dealsite.search import reader, site_index
 from dealsite.search.documents import (
     ALT,
     DEAL,
@@ -82,7 +82,7 @@ def is_found(chosen: DealFilter) -> bool:
 
     The last only once search is ready; until then rows of the table are read.
     """
-    return chosen.is_searched or (chosen.is_narrowed and reader.searcher(StoredDocument) is not None)
+    return chosen.is_searched or (chosen.is_narrowed and site_index.searcher(StoredDocument) is not None)
 
 
 def find_deals(
@@ -114,7 +114,7 @@ def totals(chosen: DealFilter, *, now: datetime, is_sorted: bool = False) -> dic
 
         return {state: total(state, number) for state, number in counted("exact").items()}
 
-    return reader.answer(StoredDocument, ask, {})
+    return site_index.answer(StoredDocument, ask, {})
 
 
 def _by_state(searcher: Searcher[StoredDocument], query: Query, now: datetime) -> dict[str, int]:
@@ -188,7 +188,7 @@ def page(chosen: DealFilter, *, after: str | None = None, now: datetime, size: i
     """
     if not chosen.is_searched:
         return lists.cms_list(chosen, now=now, after=after, size=size)
-    searcher = reader.searcher(StoredDocument)
+    searcher = site_index.searcher(StoredDocument)
     if searcher is None:
         raise Unavailable(NOT_KNOWN)
     if after and not (after.isascii() and after.isdigit()):

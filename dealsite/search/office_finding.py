@@ -14,7 +14,7 @@ from dealsite.data.entities.commerce import CANCELLED, PLACED, SHIPPED
 from dealsite.data.names import normalise
 from dealsite.data.table.errors import Unavailable
 from dealsite.data.table.ids import folded
-from dealsite.search import office, reader
+from dealsite.search import office, reader, site_index
 from dealsite.search.documents import LETTERS_FOR_A_TYPO, NEVER, RUN, fold, words_of
 from dealsite.search.finding import MOST_PAGES, PAGE_SIZE
 from dealsite.search.lists import NOT_KNOWN
@@ -91,7 +91,7 @@ def find_orders(question: OrdersQuestion, *, page: int = 1, size: int = PAGE_SIZ
     def ask(searcher: Searcher[OfficeDocument]) -> OrdersFound:
         return _orders(searcher, question, page, size)
 
-    return reader.answer(OfficeDocument, ask, OrdersFound(ready=False))
+    return site_index.answer(OfficeDocument, ask, OrdersFound(ready=False))
 
 
 def _orders(
@@ -128,7 +128,7 @@ def placed(first: datetime, until: datetime) -> tuple[int, Decimal] | None:
         kept = [one for one in found if one["key"] != CANCELLED]
         return sum(one["doc_count"] for one in kept), sum((_amount(one["sum"]) for one in kept), ZERO)
 
-    return reader.answer(OfficeDocument, ask, None)
+    return site_index.answer(OfficeDocument, ask, None)
 
 
 def in_use() -> dict[str, list[str]]:
@@ -138,7 +138,7 @@ def in_use() -> dict[str, list[str]]:
         found = searcher.aggregate(term("kind", ORDER), {"country": _terms("country"), "tag": _terms("tags")})
         return {name: sorted(filter(None, _numbers(found[name]))) for name in found}
 
-    return reader.answer(OfficeDocument, ask, {"country": [], "tag": []})
+    return site_index.answer(OfficeDocument, ask, {"country": [], "tag": []})
 
 
 def _terms(name: str) -> dict[str, dict[str, object]]:
@@ -167,7 +167,7 @@ def find_by_text(text: str, kind: str, *, page: int = 1, size: int = PAGE_SIZE) 
         rows, total = searcher.search(asked, size, offset=offset, sort=NEWEST, count=True)
         return FoundByText(rows=rows, total=total, pages=min(-(-total // size), MOST_PAGES))
 
-    return reader.answer(OfficeDocument, ask, FoundByText(ready=False))
+    return site_index.answer(OfficeDocument, ask, FoundByText(ready=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def sums_of(usernames: Collection[str]) -> dict[str, CustomerSums]:
             for one in found
         }
 
-    return reader.answer(OfficeDocument, ask, {}) if usernames else {}
+    return site_index.answer(OfficeDocument, ask, {}) if usernames else {}
 
 
 def _amount(added: dict[str, float]) -> Decimal:
@@ -211,7 +211,7 @@ def every_order(question: OrdersQuestion) -> Iterator[OfficeDocument]:
 
     Whatever comes or goes meanwhile, none is left out or comes twice.
     """
-    searcher = reader.searcher(OfficeDocument)
+    searcher = site_index.searcher(OfficeDocument)
     if searcher is None:
         raise Unavailable(NOT_KNOWN)
     try:
@@ -230,7 +230,7 @@ def known_orders(cards: Iterable[OrderCard]) -> dict[str, OfficeDocument]:
         found = searcher.known(named.values())
         return {id_: found[key] for id_, key in named.items() if key in found}
 
-    return reader.answer(OfficeDocument, ask, {})
+    return site_index.answer(OfficeDocument, ask, {})
 
 
 def _of_all_lists(searcher: Searcher[OfficeDocument], question: OrdersQuestion) -> Query:

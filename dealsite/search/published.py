@@ -11,18 +11,16 @@ the index has a lease and a folder of its own, so that machines can be upgraded 
 import re
 import shutil
 import tempfile
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import structlog
-from django.conf import settings
 from django.core.files import File
 from django.utils import timezone
 
@@ -39,11 +37,8 @@ from dealsite.search.office import OfficeDocument
 from dealsite.search.projection import SearchIndex
 from dealsite.stream import consumer_status
 from dealsite.stream.consumer_status import ConsumerStatus
-from dealsite.stream.projection import Checkpoint, Damaged, Projection
-from dealsite.stream.rebuilding import FOLLOWING, OPEN, TurnLost, locked
-
-if TYPE_CHECKING:
-    from dealsite.search.opensearch import OpenSearchIndex
+from dealsite.stream.projection import Checkpoint, Damaged
+from dealsite.stream.rebuilding import TurnLost
 
 POINTER = "current.json"
 FILE = re.compile(rf"({OfficeDocument.part}/)?[0-9a-f]{{32}}\.({'|'.join(reader.PARTS)}|\d+\.del)")
@@ -60,26 +55,6 @@ CHANGED = ("PreconditionFailed", "ConditionalRequestConflict", MISSING)  # since
 FORMAT_KEPT = timedelta(days=7)  # of another build, after its last pointer
 
 logger = structlog.get_logger(__name__)
-
-
-def is_shared() -> bool:
-    """Tell whether machines share the index: where they have OpenSearch or a bucket in common."""
-    return bool(settings.DEALSITE_OPENSEARCH_URL or settings.DEALSITE_PRIVATE_BUCKET)
-
-
-def search_index(*, clock: Callable[[], datetime] = timezone.now) -> Projection:
-    """Return the index as this site keeps it, ready to be fed."""
-    return _shared_index(clock) if is_shared() else SearchIndex()
-
-
-def _shared_index(clock: Callable[[], datetime] = timezone.now) -> "SharedIndex | OpenSearchIndex":
-    if settings.DEALSITE_OPENSEARCH_URL:
-        from dealsite.search.opensearch import (
-            OpenSearchIndex,
-        )  # whose library is installed only where it is used
-
-        return OpenSearchIndex(clock=clock)
-    return SharedIndex(clock=clock)
 
 
 def code_of(error: Any) -> str:
@@ -424,22 +399,3 @@ class SharedIndex(SearchIndex):
                 if now - left[name] >= LEFT_SECONDS:
                     path.unlink(missing_ok=True)
         self._left = left
-
-
-def follow(stop: threading.Event) -> None:
-    """Keep the index of a machine that runs no worker like that of all others, until `stop` is set.
-
-    One process of a machine does; where a worker runs, that one does it all.
-    """
-    index = _shared_index()
-    while not stop.is_set():
-        try:
-            with locked(index.folder, FOLLOWING, wait=False) as alone:
-                while alone and alone.is_held() and not stop.is_set():
-                    with locked(index.folder, OPEN, wait=False) as opened:
-                        if opened:
-                            index.follow()
-                    stop.wait(LOOK_SECONDS)
-        except OSError as error:  # the disk is full, or the folder is not ours
-            logger.warning("search_not_fetched", reason=str(error))
-        stop.wait(LOOK_SECONDS)

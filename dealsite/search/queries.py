@@ -11,6 +11,7 @@ from dealsite.search.documents import NEVER, Stored
 Query = Mapping[str, Any]
 Sort = tuple[str, Literal["asc", "desc"]]
 BEGINNINGS = ".beginnings"  # ends the name of a field that stands for the beginnings of another one's words
+MOST_WORDS_MEANT = 20  # by one with typos: OpenSearch takes a thousand in all
 NOTHING: Query = {"match_none": {}}
 
 
@@ -49,7 +50,8 @@ def begins(field: str, beginning: str, score: float = 1.0) -> Query:
 def close(field: str, word: str, wrong: int, score: float = 1.0, *, beginning: bool = False) -> Query:
     """A word of which so many letters may be wrong, or with `beginning` one that begins so."""
     named = field + BEGINNINGS * beginning
-    return fixed({"fuzzy": {named: {"value": word, "fuzziness": wrong}}}, score)
+    asked = {"value": word, "fuzziness": wrong, "max_expansions": MOST_WORDS_MEANT}
+    return fixed({"fuzzy": {named: asked}}, score)
 
 
 def phrase(field: str, words: Sequence[str], boost: float = 1.0, *, slop: int = 0) -> Query:

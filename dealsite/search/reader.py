@@ -16,10 +16,9 @@ import shutil
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 import orjson
 import structlog
@@ -196,10 +195,6 @@ def unreadable_if_it_fails() -> Iterator[None]:
 
 def searcher(kind: type[Found]) -> Searcher[Found] | None:
     """Return the newest commit of a part to search in; None where there is no index, or none that can be read."""
-    if settings.DEALSITE_OPENSEARCH_URL:
-        from dealsite.search import opensearch  # whose library is installed only where it is used
-
-        return opensearch.searcher(kind)
     root = index_root()
     stamp = index_stamp(root, kind.part)
     if not stamp:
@@ -207,22 +202,6 @@ def searcher(kind: type[Found]) -> Searcher[Found] | None:
     with _lock:
         index = _renewed(root, kind.part, stamp)
         return FolderSearcher(kind, index.searcher()) if index else None
-
-
-Answer = TypeVar("Answer")
-
-
-def answer(kind: type[Found], ask: Callable[[Searcher[Found]], Answer], otherwise: Answer) -> Answer:
-    """Return what is asked of the newest commit of a part, something else where there is none that can be read."""
-    found = searcher(kind)
-    if found is None:
-        return otherwise
-    try:
-        with unreadable_if_it_fails():
-            return ask(found)
-    except Unreadable as error:
-        logger.warning("search_failed", reason=str(error))
-        return otherwise
 
 
 def forget() -> None:

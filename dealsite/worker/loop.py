@@ -37,7 +37,7 @@ from dealsite.gateways.interface import Gateway
 from dealsite.pictures import renditions
 from dealsite.processes import heartbeat
 from dealsite.processes.heartbeat import end_if_out_of_memory, is_shortage
-from dealsite.search.published import search_index
+from dealsite.search.site_index import search_index
 from dealsite.stream.consumer import consume
 from dealsite.stream.records import ItemChange
 from dealsite.web import counting

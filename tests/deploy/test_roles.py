@@ -23,7 +23,7 @@ from dealsite.front_door import process
 from dealsite.lake import exports
 from dealsite.management import commands
 from dealsite.management.commands import backup, snapshot, web, worker
-from dealsite.search import published
+from dealsite.search import site_index
 from dealsite.search.published import SharedIndex
 from dealsite.web.pages import page_of
 from dealsite.worker import loop
@@ -73,7 +73,7 @@ def reached(role: str) -> frozenset[Any]:
     roots: dict[str, list[object]] = {
         "WebRole": [
             *(*views(get_resolver().url_patterns), *middleware, site, process.serve, web.Command),
-            published.follow,
+            site_index.follow,
         ],
         "WorkerRole": [worker.Command, loop.HANDLERS, loop.feeding, backup.Command, snapshot.Command],
         "ManageRole": [

@@ -86,11 +86,12 @@ class Field:
             raise unmappable(f"Unknown value [{options}] for field [index_options] of [{name}]")
         analyzer = spec.get("analyzer", "standard")
         at_search = spec.get("search_analyzer", analyzer)
-        if is_text and (lacking := {analyzer, at_search} - analyzers.keys()):
-            raise unmappable(f"analyzer {sorted(lacking)} has not been configured in mappings")
         indexed = spec.get("index", kind != "binary")
+        is_analysed = is_text and indexed
+        if is_analysed and (lacking := {analyzer, at_search} - analyzers.keys()):
+            raise unmappable(f"analyzer {sorted(lacking)} has not been configured in mappings")
         doc_values = spec.get("doc_values", kind != "binary") and not is_text
-        analyses = (analyzers[analyzer], analyzers[at_search]) if is_text else (whitespace, whitespace)
+        analyses = (analyzers[analyzer], analyzers[at_search]) if is_analysed else (whitespace, whitespace)
         yield cls(name, kind, indexed, doc_values, spec.get("norms", is_text), options, *analyses)
         for inner, inner_spec in spec.get("fields", {}).items():
             yield from cls.of(f"{name}.{inner}", inner_spec, analyzers)

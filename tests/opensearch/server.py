@@ -150,11 +150,17 @@ class StandIn:
             found |= {index.name: index for index in named}
         return list(found.values())
 
-    def _one(self, name: str, *, require_alias: bool = False) -> Index:
-        """Return the index that a document is read from or written to."""
+    def _written(self, name: str, *, require_alias: bool) -> Index:
+        """Return the index that is written to; it is made where there is none, as `action.auto_create_index` says."""
         if require_alias and not any(name in index.aliases for index in self.indices.values()):
             why = f" and [require_alias] request flag is [true] and [{name}] is not an alias"
             raise no_index(name, why)
+        if not any(name in (index.name, *index.aliases) for index in self.indices.values()):
+            self.indices[name] = self._made(name, {})
+        return self._one(name)
+
+    def _one(self, name: str) -> Index:
+        """Return the index that a document is read from or written to."""
         found = [index for index in self.indices.values() if name == index.name or name in index.aliases]
         if not found:
             raise no_index(name)
@@ -187,8 +193,11 @@ class StandIn:
         if name in self.indices:
             told = f"index [{name}/{self.indices[name].uuid}] already exists"
             raise Refused(400, "resource_already_exists_exception", told, index=name)
-        self.indices[name] = Index(name, request.json(), is_legacy=int(self.version.split(".")[0]) < 3)
+        self.indices[name] = self._made(name, request.json())
         return 200, {"acknowledged": True, "shards_acknowledged": True, "index": name}
+
+    def _made(self, name: str, body: Json) -> Index:
+        return Index(name, body, is_legacy=int(self.version.split(".")[0]) < 3)
 
     def _delete_index(self, request: Request) -> Answer:
         missing = request.flag("ignore_unavailable")
@@ -270,7 +279,7 @@ class StandIn:
     def _put_doc(self, request: Request) -> Answer:
         params = request.params
         action = "create" if request.path["verb"] == "create" else params.get("op_type", "index")
-        index = self._one(request.path["index"], require_alias=request.flag("require_alias"))
+        index = self._written(request.path["index"], require_alias=request.flag("require_alias"))
         status, told = index.write(action, request.path["id"], request.json(), _expected(params, action))
         _refresh([index], request)
         return status, told
@@ -322,7 +331,7 @@ class StandIn:
         for action, spec, expected, source in asked:
             needs = spec.get("require_alias", spec.get("_require_alias", request.flag("require_alias")))
             try:
-                index = self._one(spec["_index"], require_alias=needs)
+                index = self._written(spec["_index"], require_alias=needs)
                 touched[index.name] = index
                 body = Request({}, {}, source).json()
                 status, told = index.write(action, spec["_id"], body, expected)

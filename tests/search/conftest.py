@@ -16,8 +16,8 @@ from dealsite.data.names import slugify
 from dealsite.data.table.convert import Item, from_attributes, to_attributes
 from dealsite.search import opensearch, reader
 from dealsite.search.finding import SearchPage, find
-from dealsite.search.published import search_index
 from dealsite.search.question import Question
+from dealsite.search.site_index import search_index
 from dealsite.stream.projection import Checkpoint
 from tests.builders import HOUR, NOW, make_content, make_id
 from tests.opensearch import StandIn

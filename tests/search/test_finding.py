@@ -14,8 +14,8 @@ from dealsite.data.catalogue.display_names import category_names
 from dealsite.search import reader
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import ENOUGH, NEAR, PAGE_SIZE, related
-from dealsite.search.published import search_index
 from dealsite.search.question import Question
+from dealsite.search.site_index import search_index
 from tests.builders import CONDITION, DAY, HOUR, NOW, STATED
 from tests.hostile import EXAMPLES, huge, texts
 from tests.search.conftest import deal_item, draft_item, in_a_folder, search, titles

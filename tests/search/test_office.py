@@ -26,7 +26,7 @@ from dealsite.search.office_finding import (
     in_use,
     placed,
 )
-from dealsite.search.published import search_index
+from dealsite.search.site_index import search_index
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.search.conftest import START, deal_item, in_a_folder, search, titles
 from tests.search.test_projection import change

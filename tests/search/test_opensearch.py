@@ -18,13 +18,13 @@ from dealsite import checks
 from dealsite.data import table
 from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.jobs import leases
-from dealsite.search import opensearch, published, reader
+from dealsite.search import opensearch, site_index
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import find
 from dealsite.search.office_finding import OrdersQuestion, every_order
 from dealsite.search.opensearch import OpenSearchIndex
-from dealsite.search.published import search_index
 from dealsite.search.question import Question
+from dealsite.search.site_index import search_index
 from dealsite.stream import consumer_status
 from dealsite.stream.consumer import Poison, Troubles, opened
 from dealsite.stream.rebuilding import TurnLost
@@ -73,7 +73,7 @@ def test_all_orders_come_once_however_many_a_request_brings(index: Any, monkeypa
     orders = [order() for _ in range(7)]
     index(*orders)
     for at_once in (1, 3, 7, 500):
-        monkeypatch.setattr(opensearch, "AT_ONCE", at_once)
+        monkeypatch.setattr(opensearch, "READ_AT_ONCE", at_once)
         found = [one.id for one in every_order(OrdersQuestion())]
         assert sorted(found) == sorted(one["id"] for one in orders)
 
@@ -147,6 +147,51 @@ def test_one_that_failed_is_left_alone_for_some_seconds(index: Any, server: Stan
     server.requests.clear()
     assert not search("lamp").ready
     assert server.requests == []
+
+
+@in_opensearch
+def test_a_question_that_is_too_much_for_it_is_no_reason_to_leave_it_alone(index: Any, server: StandIn):
+    index(deal_item("Lamp"))
+    too_many = b'{"error": {"type": "too_many_clauses", "reason": "1024"}, "status": 400}'
+    server.fault = lambda *_: (400, too_many, "application/json")
+    assert not search("lamp").ready
+    server.fault = None
+    assert titles(search("lamp")) == ["Lamp"]
+
+
+@in_opensearch
+def test_the_longest_question_has_fewer_clauses_than_it_takes(index: Any, monkeypatch: pytest.MonkeyPatch):
+    index(deal_item("Lamp"))
+    asked: list[Any] = []
+    ask = opensearch.OpenSearchSearcher._search
+
+    def noted(searcher: Any, body: Any) -> Any:
+        asked.append(body)
+        return ask(searcher, body)
+
+    monkeypatch.setattr(opensearch.OpenSearchSearcher, "_search", noted)
+    search(" ".join(f"{word}word" for word in "abcdefghijkl"))
+    search(" ".join(f"{word}word" for word in "abcdefghijkl"), for_editors=True)
+    assert 100 < max(map(clauses, asked)) < 1024
+
+
+def clauses(query: Any) -> int:
+    if isinstance(query, list):
+        return sum(map(clauses, query))
+    if not isinstance(query, dict):
+        return 0
+    leaves = sum(1 for name in ("term", "range", "prefix", "match_phrase") if name in query)
+    return (
+        leaves
+        + sum(map(clauses, query.values()))
+        + sum(one["max_expansions"] for name, of in query.items() if name == "fuzzy" for one in of.values())
+    )
+
+
+@in_opensearch
+def test_the_longest_description_is_kept_and_found(index: Any):
+    index(deal_item("Lamp", description="ünïcödé " * 2_400 + "filament"))
+    assert titles(search("filament")) == ["Lamp"]
 
 
 @in_opensearch
@@ -429,8 +474,8 @@ def test_a_site_without_its_library_says_what_to_install(settings: Any, monkeypa
 
 
 def test_whoever_has_it_reads_no_index_of_a_folder(server: StandIn, settings: Any):
-    assert published.is_shared()
-    assert reader.searcher(StoredDocument) is not None
+    assert site_index.is_shared()
+    assert site_index.searcher(StoredDocument) is not None
     settings.DEALSITE_OPENSEARCH_URL = ""
-    assert not published.is_shared()
-    assert reader.searcher(StoredDocument) is None
+    assert not site_index.is_shared()
+    assert site_index.searcher(StoredDocument) is None

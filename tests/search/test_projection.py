@@ -15,7 +15,7 @@ from dealsite.search import reader
 from dealsite.search.documents import LOW_STOCK, StoredDocument
 from dealsite.search.finding import known_of
 from dealsite.search.office import OfficeDocument
-from dealsite.search.published import search_index
+from dealsite.search.site_index import search_index
 from dealsite.stream.projection import Checkpoint
 from dealsite.stream.records import ItemChange, padded
 from tests.builders import DAY, LINK, NOW, make_id

@@ -19,9 +19,10 @@ from storages.backends.s3 import S3Storage
 from dealsite.data import table
 from dealsite.data.catalogue import deal_changes, deals
 from dealsite.data.jobs import leases, processes
-from dealsite.search import published, reader
+from dealsite.search import published, reader, site_index
 from dealsite.search.projection import SearchIndex
-from dealsite.search.published import SharedIndex, search_index
+from dealsite.search.published import SharedIndex
+from dealsite.search.site_index import search_index
 from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer import consume, opened
 from dealsite.stream.projection import Damaged
@@ -585,7 +586,7 @@ def test_a_worker_publishes_a_web_process_follows_and_another_worker_takes_over(
     publish("Lamp")
     first = working(consume, SharedIndex(tmp_path / "a"), clock=now)
     settings.SEARCH_ROOT = tmp_path / "web"
-    working(published.follow)
+    working(site_index.follow)
     until(lambda: titles(search("lamp", now=now())) == ["Lamp"])
     working(consume, SharedIndex(tmp_path / "b"), clock=now)
     publish("Mug")

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from dealsite.search.documents import is_near
 from dealsite.search.finding import NEAR_LOOKED_AT, near_titles
-from dealsite.search.published import search_index
+from dealsite.search.site_index import search_index
 from tests.builders import DAY, HOUR, NOW, make_id
 from tests.hostile import EXAMPLES, huge, texts
 from tests.search.conftest import deal_item, draft_item

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 from dealsite.management.command import SiteCommand
-from dealsite.search.published import search_index
+from dealsite.search.site_index import search_index
 from dealsite.stream import rebuilding
 from dealsite.stream.projection import Damaged
 from dealsite.stream.rebuilding import TurnLost

@@ -676,7 +676,7 @@ def test_a_file_waits_until_search_can_tell(editor, search_index, long, monkeypa
     job_id = new_ulid(NOW)
     ask(editor, "deals/", job_id, q="lamp")
     with monkeypatch.context() as patch:
-        patch.setattr("dealsite.search.reader.searcher", lambda part="": None)
+        patch.setattr("dealsite.search.site_index.searcher", lambda part="": None)
         work()
     assert jobs.get(job_id).error == "Search is being set up, so nobody can tell now what is in this list."
     work(NOW + HOUR)
