@@ -1,6 +1,6 @@
 """What a change of an item says to the index: which document it is about, and what that becomes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -53,9 +53,9 @@ class Parts:
     def fill(self, items: Iterable[Item], start: Checkpoint, *, commit_every: int) -> Failed:
         """Take all items of a table, and `start`; return the keys of those that cannot be taken, and why."""
         failed: Failed = []
-        left, waiting = iter(items), 0
-        while some := [(item["PK"], item["SK"], item) for item in islice(left, AT_ONCE)]:
-            self._take([((pk, sk), item, start.floor) for pk, sk, item in some], failed, is_scan=True)
+        left, waiting, floor = iter(items), 0, start.floor
+        while some := [((item["PK"], item["SK"]), item, floor) for item in islice(left, AT_ONCE)]:
+            self._take(some, failed, is_scan=True)
             waiting += len(some)
             if waiting >= commit_every:
                 self.commit()
@@ -74,7 +74,7 @@ class Parts:
 
     def _take(
         self,
-        changes: Iterable[tuple[Key, Item | None, str]],
+        changes: Sequence[tuple[Key, Item | None, str]],
         failed: Failed | None = None,
         *,
         is_scan: bool = False,

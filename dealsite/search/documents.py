@@ -201,7 +201,7 @@ PICTURE, ALT, LINK, STOCK, FEW, USE = "picture", "alt", "link", "stock", "few", 
 LOW_STOCK = 5  # pieces
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # it is looked up by itself, often
 class Fields:
     """By which fields documents are found: names, also `counted` ones; words, `stemmed` ones, those whose `places` are
     known and those whose `beginnings` may be misspelt; numbers, by which they are sorted, too.

@@ -225,7 +225,7 @@ def _find(asking: _SearchRun, page: int, size: int, narrowing: bool) -> SearchPa
     if page == 1 and total < ENOUGH and question.words:
         found = _with_near(found, replace(asking, sort=""), exact)
     if narrowing:
-        _count(found, asking)
+        _count(found, asking, exact)
     return found
 
 
@@ -311,7 +311,7 @@ def _hits(asking: _SearchRun, rows: Iterable[StoredDocument]) -> list[SearchHit]
     ]
 
 
-def _count(found: SearchPage, asking: _SearchRun) -> None:
+def _count(found: SearchPage, asking: _SearchRun, exact: Query) -> None:
     """Count what the hits could be narrowed down to; each filter as if it alone were not there."""
     ranges = [
         {"from": low << SECOND_BITS, **({"to": high << SECOND_BITS} if high else {})}
@@ -328,7 +328,8 @@ def _count(found: SearchPage, asking: _SearchRun) -> None:
     others = facets.keys() - chosen
     for names in filter(None, (others, *({name} for name in chosen))):
         wanted = {name: facets[name] for name in names}
-        answer = asking.searcher.aggregate(asking.live(asking.query("exact", *names - others)), wanted)
+        query = exact if names is others else asking.query("exact", *names)
+        answer = asking.searcher.aggregate(asking.live(query), wanted)
         counted |= {
             name: {one["key"]: one["doc_count"] for one in answer[name]["buckets"]} for name in wanted
         }

@@ -79,37 +79,30 @@ class FolderSearcher(Generic[Found]):
 
     def _made(self, query: Query, option: str = "freq") -> tantivy.Query:
         """Return tantivy's own query; `option` is how often a word must be known to stand somewhere."""
-        schema = schema_of(self.kind.fields)
-        match query:
-            case {"bool": parts}:
-                made = [(Occur.Must, self._made(one, option)) for one in parts.get("must", ())]
-                made += [(Occur.Must, self._fixed(one, 0.0)) for one in parts.get("filter", ())]
-                made += [(Occur.Should, self._made(one, option)) for one in parts.get("should", ())]
-                made += [(Occur.MustNot, self._made(one, "basic")) for one in parts.get("must_not", ())]
-                return tantivy.Query.boolean_query(made, parts.get("minimum_should_match"))
-            case {"constant_score": {"filter": one, "boost": score}}:
-                return self._fixed(one, score)
-            case {"match_none": _}:
-                return tantivy.Query.empty_query()
-        ((form, named),) = query.items()
-        ((field, asked),) = named.items()
-        match form:
-            case "term":
-                one = tantivy.Query.term_query(schema, field, asked["value"], index_option=option)
-                return tantivy.Query.boost_query(one, asked["boost"])
-            case "match_phrase":
-                words = asked["query"].split()
-                one = tantivy.Query.phrase_query(schema, field, words, slop=asked["slop"])
-                return tantivy.Query.boost_query(one, asked["boost"])
-            case "range":
-                return tantivy.Query.range_query(
-                    schema, field, FieldType.Unsigned, asked["gte"], asked["lte"]
-                )
+        made, schema = tantivy.Query, schema_of(self.kind.fields)
+        ((form, said),) = query.items()
+        if form == "bool":
+            parts = [(Occur.Must, self._made(one, option)) for one in said.get("must", ())]
+            parts += [(Occur.Must, self._fixed(one, 0.0)) for one in said.get("filter", ())]
+            parts += [(Occur.Should, self._made(one, option)) for one in said.get("should", ())]
+            parts += [(Occur.MustNot, self._made(one, "basic")) for one in said.get("must_not", ())]
+            return made.boolean_query(parts, said.get("minimum_should_match"))
+        if form == "constant_score":
+            return self._fixed(said["filter"], said["boost"])
+        if form == "match_none":
+            return made.empty_query()
+        ((field, asked),) = said.items()
+        if form == "term":
+            one = made.term_query(schema, field, asked["value"], index_option=option)
+            return made.boost_query(one, asked["boost"])
+        if form == "match_phrase":
+            one = made.phrase_query(schema, field, asked["query"].split(), slop=asked["slop"])
+            return made.boost_query(one, asked["boost"])
+        if form == "range":
+            return made.range_query(schema, field, FieldType.Unsigned, asked["gte"], asked["lte"])
         name, wrong = field.removesuffix(BEGINNINGS), asked.get("fuzziness", 0)
         is_beginning = form == "prefix" or name != field
-        return tantivy.Query.fuzzy_term_query(
-            schema, name, asked["value"], distance=wrong, prefix=is_beginning
-        )
+        return made.fuzzy_term_query(schema, name, asked["value"], distance=wrong, prefix=is_beginning)
 
     def _fixed(self, query: Query, score: float) -> tantivy.Query:
         return tantivy.Query.const_score_query(self._made(query, "basic"), score)

@@ -61,7 +61,14 @@ REFUSED, GONE, CONFLICT = 400, 404, 409
 def _client(url: str, user: str, password: str) -> OpenSearch:
     logging.getLogger("opensearch").setLevel(logging.WARNING)  # it would write a line for each request
     secret = (user, password) if user else None
-    return OpenSearch(url, http_auth=secret, pool_maxsize=CONNECTIONS, max_retries=1, timeout=WRITE_SECONDS)
+    return OpenSearch(
+        url,
+        http_auth=secret,
+        pool_maxsize=CONNECTIONS,
+        timeout=WRITE_SECONDS,
+        max_retries=1,  # where a kept connection has ended
+        retry_on_status=(),
+    )
 
 
 def client() -> OpenSearch:
@@ -73,9 +80,14 @@ def client() -> OpenSearch:
     )
 
 
+def site() -> str:
+    """Return how the names of this site's indices begin."""
+    return f"dealsite-{table.name().lower()}"
+
+
 def base() -> str:
-    """Return how the names of this site's indices begin, of this format."""
-    return f"dealsite-{table.name().lower()}-{READABLE}"
+    """Return how those of this format begin."""
+    return f"{site()}-{READABLE}"
 
 
 def named(generation: str, kind: type[Stored]) -> str:
@@ -136,11 +148,10 @@ class OpenSearchSearcher(Generic[Found]):
         }
         while True:
             self._until = time.monotonic() + ASK_SECONDS
-            found = self._search(body)["hits"]
+            found = self._sent(body)["hits"]
             yield from self._rows(found)
             if len(found["hits"]) < READ_AT_ONCE:
                 return
-            self._answers.clear()
             body["search_after"] = found["hits"][-1]["sort"]
 
     def aggregate(self, query: Query, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,38 +178,34 @@ class OpenSearchSearcher(Generic[Found]):
     def _search(self, body: Mapping[str, Any]) -> Any:
         said = orjson.dumps(body)
         if said not in self._answers:
-            self._answers[said] = self._asked(
-                lambda seconds: client().search(
-                    body=body, index=self._index, allow_partial_search_results=False, request_timeout=seconds
-                )
-            )
+            self._answers[said] = self._sent(body)
         return self._answers[said]
 
-    def _asked(self, ask: Callable[[float], Any]) -> Any:
+    def _sent(self, body: Mapping[str, Any]) -> Any:
+        return self._asked(
+            lambda seconds: client().search(
+                body=body, index=self._index, allow_partial_search_results=False, request_timeout=seconds
+            )
+        )
+
+    def _asked(self, ask: Callable[[float], Any], *, again: bool = True) -> Any:
         global _away_until
-        for is_last in (False, True):
-            left = self._until - time.monotonic()
-            if left <= 0:
-                break
-            try:
-                return ask(left)
-            except NotFoundError as error:  # one generation has just taken the place of another
-                if is_last:
-                    raise Unreadable(str(error)) from error
-            except RequestError as error:  # this question is too much for it, others are not
-                raise Unreadable(repr(error)) from error
-            except (OpenSearchException, AttributeError) as error:  # what the library makes of odd answers
-                _away_until = time.monotonic() + AWAY_SECONDS
-                raise Unreadable(repr(error)) from error
-        _away_until = time.monotonic() + AWAY_SECONDS
-        raise Unreadable(f"OpenSearch did not answer within {ASK_SECONDS} s.")
+        try:
+            if (left := self._until - time.monotonic()) <= 0:
+                raise OpenSearchException(f"It did not answer within {ASK_SECONDS} s.")
+            return ask(left)
+        except NotFoundError as error:
+            if again:  # one generation has just taken the place of another
+                return self._asked(ask, again=False)
+            raise Unreadable(str(error)) from error
+        except RequestError as error:  # this question is too much for it, others are not
+            raise Unreadable(repr(error)) from error
+        except (OpenSearchException, AttributeError) as error:  # what the library makes of odd answers
+            _away_until = time.monotonic() + AWAY_SECONDS
+            raise Unreadable(repr(error)) from error
 
 
 # -- Feeding it
-
-
-class Refused(Exception):
-    """OpenSearch refuses a document."""
 
 
 @contextlib.contextmanager
@@ -262,7 +269,7 @@ class Writer(Generic[Found]):
             if result["status"] in (GONE, CONFLICT):
                 raise TurnLost(LOST)
             if result["status"] == REFUSED:
-                raise Refused(str(result["error"]))
+                raise ValueError(str(result["error"]))
             if "error" in result:
                 raise OSError(f"OpenSearch: {result['error']}")
 
@@ -379,12 +386,11 @@ class OpenSearchIndex:
 
     def _delete_unused(self) -> None:
         """Delete generations that are not in use, and what nobody of another format has fed for a day. 2 requests."""
-        site = f"dealsite-{table.name().lower()}"
         pattern = re.compile(
-            rf"({re.escape(site)}-\d+-[0-9a-f]{{8}})-[0-9a-f]{{16}}(-{OfficeDocument.part})?"
+            rf"({re.escape(site())}-\d+-[0-9a-f]{{8}})-[0-9a-f]{{16}}(-{OfficeDocument.part})?"
         )
         left = []
-        for name, found in client().indices.get(index=f"{site}-*").items():
+        for name, found in client().indices.get(index=f"{site()}-*").items():
             match = pattern.fullmatch(name)
             if match and match[1] == base():
                 left += [name] * (not found["aliases"].keys() & {named(base(), kind) for kind in KINDS})

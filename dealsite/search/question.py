@@ -119,7 +119,7 @@ def query_of(
     musts = filters(question, now)
     units = question.units
     if not question.text.strip():
-        return {"bool": {"filter": musts}}
+        return all_of(musts)
     wanted = []
     for n, unit in enumerate(units):
         may_be_wrong = searcher if how != "exact" else None
