@@ -50,6 +50,7 @@ COLUMNS = {
     "changed": _("Changed"),
     "likes": _("Likes"),
     "sold": pgettext_lazy("seller", "Sold"),
+    "stock": _("Stock"),
     "voucher": _("Voucher"),
     "article_number": _("Article number"),
     "id": _("Id"),

@@ -133,6 +133,7 @@ def _form_page(
 
 def _context(request: EditorRequest, stored: Entry) -> dict[str, Any]:
     (row,) = deal_rows([stored.card], "all" if isinstance(stored, Deal) else "draft", timezone.now())
+    row = replace(row, stock=stored.content.stock)
     given = request.POST if request.method == "POST" else request.GET
     back = list_query(given.get("back", ""))
     shown = QueryDict(back.removeprefix("?"))

@@ -197,6 +197,22 @@ def test_tabs_say_how_many_there_are_of_what_is_looked_for(editor, search_index,
     assert "Without this: Brand Vela" in of_brand
 
 
+def test_a_column_says_how_many_pieces_are_left(editor, search_index):
+    make_deal(title="Counted", stock=7)
+    make_deal(title="None left", stock=0)
+    make_deal(title="Not counted")
+    make_draft(title="Draft", stock=3)
+    search_index()
+
+    def cells(**query: str) -> list[str]:
+        html = editor.get(LIST, {"columns": "stock", **query}).content.decode()
+        return re.findall(r'<td class="column-stock[^>]*>\s*(\d*)\s*</td>', html)
+
+    assert cells() == ["", "0", "7"]
+    assert cells(q="counted") == ["7", ""]
+    assert cells(state="draft") == ["3"]
+
+
 def test_a_page_has_as_many_rows_as_one_wants(editor, search_index):
     for number in range(30):
         make_deal(title=f"Deal {number}")

@@ -235,11 +235,12 @@ def test_undo_leaves_what_somebody_else_has_changed_since(editor):
 
 
 def test_a_row_is_left_as_it_was(editor):
-    deal = make_deal()
-    html = editor.get(terms(deal), {"row": "1", "back": "?columns=price"}, headers=HTMX).content.decode()
+    deal = make_deal(stock=41)
+    html = editor.get(terms(deal), {"row": "1", "back": "?columns=stock"}, headers=HTMX).content.decode()
     assert html.strip().startswith("<tr")
     assert "<form" not in html
     assert "Live" not in html  # its columns are those of the list
+    assert re.search(r"column-stock[^>]*>\s*41\s*<", html)
 
 
 def test_times_are_typed_in_the_editors_zone(sign_in):

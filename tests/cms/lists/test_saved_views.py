@@ -221,16 +221,16 @@ def test_columns_that_do_not_exist_are_the_usual_ones(editor, columns):
 
 
 def test_the_export_has_the_columns_of_the_address(editor):
-    make_deal(article_number="KB 87")
+    make_deal(article_number="KB 87", stock=41)
     for query, titles_ in (
         ("?columns=state,price", "title,price,state,id"),
         ("?columns=id", "title,id"),
-        ("?columns=article_number", "title,article_number,id"),
+        ("?columns=stock,article_number", "title,stock,article_number,id"),
     ):
         sent = {"token": make_id(NOW), "address": LIST + query}
         written = b"".join(editor.post(reverse("cms_export_list"), sent).streaming_content)
         assert written.decode("utf-8-sig").splitlines()[0] == titles_
-    assert ",KB 87," in written.decode()
+    assert ",41,KB 87," in written.decode()
     assert ">KB 87<" in editor.get(LIST, {"columns": "article_number"}).content.decode()
 
 

@@ -389,6 +389,12 @@ def test_many_deals_are_published_at_once_with_their_counters_summed():
     assert brands.get_with_counts("nordlicht").deals == 20
 
 
+def test_pieces_of_many_deals_are_read_at_once():
+    counted, out, uncounted = make_deal(stock=7), make_deal(stock=0), make_deal()
+    found = measured(deals.stocks_of)([counted.id, out.id, uncounted.id])
+    assert found == {counted.id: 7, out.id: 0, uncounted.id: None}
+
+
 def test_many_deals_are_published_all_or_none():
     brand, deal = make_brand(), make_deal()
     new = [(make_id(), make_content(), brand), (deal.id, make_content(), brand)]
