@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from cms.lists.attention import OPENED, TopicView, opened_address, show, summari
 from cms.logs import AuditRow, row
 from cms.numbers import Change, Figure, figure, figure_of_today, of_snapshot, two_weeks
 from cms.order_list import slips_address
+from cms.payments import month_of
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import staff
@@ -188,27 +189,13 @@ def _todays_orders(numbers: dict[str, Number], now: datetime) -> list[Figure]:
     ]
 
 
-def _due_today(now: datetime) -> Totals:
-    """Return what the payments that are due today (UTC) come to, by state. 1 batch get."""
-    today = now.astimezone(UTC).date()
-    return payment_record.totals_of_days(today, today)[today]
-
-
-def _paid(due: Totals) -> Figure:
+def _paid(due: Totals, today: date) -> Figure:
+    address = reverse("cms_payments", query={"list": "processed", "first": today, "last": today})
     paid, refunded = due["processed"].amount, due["refunded"].amount
     words = _("of %(due)s due today, %(refunded)s refunded") if refunded else _("of %(due)s due today")
     whole = paid + refunded + due["open"].amount + due["failed"].amount
     note = words % {"due": money(whole), "refunded": money(refunded)}
-    return Figure(
-        _("Paid today"), money(paid), reverse("cms_payments", query={"list": "processed"}), Change("", note)
-    )
-
-
-def _failed_payments(now: datetime) -> str:
-    """Return the address of the list of what failed: by the day of the next try, or the last one's."""
-    half = timedelta(days=15)  # before and after, as many days as the list shows
-    first, last = (now - half).date(), (now + half).date()
-    return reverse("cms_payments", query={"list": "failed", "first": first, "last": last})
+    return Figure(_("Paid today"), money(paid), address, Change("", note))
 
 
 def _count(title: str, number: int, address: str, note: str = "") -> Figure:
@@ -282,11 +269,12 @@ def _office(now: datetime, numbers: dict[str, Number], *, is_editor: bool) -> di
 
     9 queries and 1 batch get, and 4 queries more where not all orders to ship fit on a page.
     """
+    today = now.astimezone(UTC).date()
     to_ship, on_the_way, asked, due = together(
         partial(orders.waiting, PLACED),
         partial(orders.waiting, SHIPPED, size=LISTED),
         orders.returns_asked,
-        partial(_due_today, now),
+        partial(payment_record.totals_of_days, today, today),
     )
     latest = to_ship.rows
     if to_ship.after:
@@ -294,7 +282,7 @@ def _office(now: datetime, numbers: dict[str, Number], *, is_editor: bool) -> di
         latest = orders.waiting(PLACED, before=last, size=LISTED).rows
     counts, tasks = task_counts.of_process.current(), []
     if counts.payments:
-        failed = Task("failed", "credit-card", _("Failed payments"), _failed_payments(now))
+        failed = Task("failed", "credit-card", _("Failed payments"), month_of("failed", now))
         tasks.append(_counted(failed, counts.payments))
     if counts.overdue:
         note = _("failed ones among them") if counts.payments else ""
@@ -318,7 +306,11 @@ def _office(now: datetime, numbers: dict[str, Number], *, is_editor: bool) -> di
     tasks += [_stock(view, now, is_editor=is_editor) for view in stock if view.number]
     ready = all(view.ready for view in stock)
     placed_list = reverse("cms_orders", query={"list": "placed"})
-    figures = [*_todays_orders(numbers, now), _paid(due), _count(_("To ship"), counts.orders, placed_list)]
+    figures = [
+        *_todays_orders(numbers, now),
+        _paid(due[today], today),
+        _count(_("To ship"), counts.orders, placed_list),
+    ]
     return {"tasks": tasks, "ready": ready, "latest": latest[::-1][:LISTED], "figures": figures}
 
 

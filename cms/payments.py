@@ -42,6 +42,7 @@ OVERDUE = "overdue"  # beside all of them, by age
 LISTS = {status.lower(): lazy(state_words, str)(status) for status in STATUSES} | {
     CLOSED: gettext_lazy("Closed days")
 }
+USUAL_DAYS = dict.fromkeys(LISTS, (-6, 0)) | {"scheduled": (0, 6), "failed": (-3, 3)}  # from today on
 SORTED_BY = {  # what the time means by which a list is sorted
     "scheduled": gettext_lazy("To be charged"),
     "pending": gettext_lazy("Due"),
@@ -84,13 +85,15 @@ class Span:
     error: str = ""
 
 
-def read_span(query: QueryDict, today: date, *, most_days: int = MOST_DAYS) -> Span:
-    """Return the days that a form asks for, today if it asks for none."""
+def read_span(query: QueryDict, today: date, listed: str, *, most_days: int = MOST_DAYS) -> Span:
+    """Return the days that a form asks for; if it asks for none, a week that suits the list."""
     typed = query.get("first", "")[:40], query.get("last", "")[:40]
     try:
         first, last = (day_of(text) if text else None for text in typed)
     except ValueError:
         return Span(today, today, ("", ""), _("Enter days such as 2026-11-27."))
+    if not first and not last:
+        first, last = (today + timedelta(days=days) for days in USUAL_DAYS[listed])
     first = first or last or today
     last = last or first
     if last < first:
@@ -115,6 +118,13 @@ def _tabs(chosen: dict[str, str]) -> list[Tab]:
     return [*lists, Tab(OVERDUE, _("Overdue"), reverse("cms_overdue_payments"))]
 
 
+def month_of(listed: str, now: datetime) -> str:
+    """Return the address of a list of as many days as one may show, on the same sides of today as its usual ones."""
+    today = now.astimezone(UTC).date()
+    first, last = (str(today + timedelta(days=5 * days)) for days in USUAL_DAYS[listed])
+    return reverse("cms_payments") + query({"list": listed, "first": first, "last": last})
+
+
 def _reading(listed: str) -> Callable[..., RowsPage]:
     return payment_lists.history_of if listed == CLOSED else partial(payment_lists.of_status, listed.upper())
 
@@ -122,11 +132,11 @@ def _reading(listed: str) -> Callable[..., RowsPage]:
 def _all_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
     """Yield the payments of a list, or of all. 10 queries for each 500, 20 of failed ones."""
     is_all = query.get("list") == ALL
-    most_days = MOST_EXPORTED_DAYS if is_all else MOST_DAYS
-    span = read_span(query, now.astimezone(UTC).date(), most_days=most_days)
+    lists, most_days = ([*LISTS], MOST_EXPORTED_DAYS) if is_all else ([_listed(query)], MOST_DAYS)
+    span = read_span(query, now.astimezone(UTC).date(), lists[0], most_days=most_days)
     if span.error:
         raise Invalid(span.error)
-    for listed in LISTS if is_all else (_listed(query),):
+    for listed in lists:
         for row in every(partial(_reading(listed), span.first, span.last, limit=EXPORTED_AT_ONCE)):
             yield {"payment": row, "currency": settings.DEALSITE_CURRENCY}
 
@@ -146,7 +156,7 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[dict[str, Any]]:
 def payment_list(request: EditorRequest) -> HttpResponse:
     """One page of the payments of a state in a span of days, and what all payments due in it come to."""
     listed, now = _listed(request.GET), timezone.now()
-    span = read_span(request.GET, now.astimezone(UTC).date())
+    span = read_span(request.GET, now.astimezone(UTC).date(), listed)
     after = request.GET.get("after") or None
     days, page = together(
         partial(payment_record.totals_of_days, span.first, span.last),  # first: of a month, it takes longest
@@ -158,10 +168,11 @@ def payment_list(request: EditorRequest) -> HttpResponse:
         "listed": listed,
         "label": LISTS[listed],
         "listed_by": SORTED_BY[listed] if any(row.listed_at != row.due_at for row in page.rows) else "",
-        "lists": _tabs(chosen),
+        "lists": _tabs(chosen if request.GET.get("first") or request.GET.get("last") else {}),
         "span": span,
         "token": new_ulid(now),
         "sums": [(words, sums[state]) for state, words in SUMS],
+        "wider": month_of(listed, now) if (span.last - span.first).days < MOST_DAYS - 1 else "",
         "rows": with_addresses(page.rows),
         "first_page": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),

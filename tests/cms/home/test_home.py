@@ -428,7 +428,7 @@ def test_what_was_paid_of_todays_payments_leads_to_them(office):
     def paid_today() -> tuple[str, str, str]:
         return figures(office.get(HOME).content.decode())["Paid today"]
 
-    address = f"{reverse('cms_payments')}?list=processed"
+    address = f"{reverse('cms_payments')}?list=processed&first=2026-11-21&last=2026-11-21"
     assert paid_today() == (address, "€0.00", "of €0.00 due today")
     owe(3, "90.00", order_number=1)
     owe(1, "8.00", order_number=2, first=NOW - DAY)

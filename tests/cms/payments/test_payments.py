@@ -65,14 +65,26 @@ def change(browser, what, payment, **data):
 def test_payments_are_listed_by_state_and_day(office, paid, failed):
     (today,) = owe(account="cyd", order_number=3, first=NOW + HOUR)
     (later,) = owe(account="dan", order_number=4, first=NOW + 2 * DAY)
-    assert ids(office.get(LIST)) == [today.id]
+    (next_week,) = owe(account="eve", order_number=5, first=NOW + 7 * DAY)
+    assert ids(office.get(LIST)) == [today.id, later.id]
+    assert ids(office.get(LIST, {"first": "2026-11-21"})) == [today.id]
+    assert ids(office.get(LIST, {"last": "2026-11-28"})) == [next_week.id]
     assert ids(office.get(LIST, {"first": "2026-11-21", "last": "2026-11-23"})) == [today.id, later.id]
     assert ids(office.get(LIST, {"last": "2026-11-23"})) == [later.id]
     assert ids(office.get(LIST, {"list": "processed"})) == [paid.id]
-    assert ids(office.get(LIST, {"list": "failed", "first": "2026-11-21", "last": "2026-11-25"})) == [
-        failed.id
-    ]
+    assert ids(office.get(LIST, {"list": "failed"})) == [failed.id]  # its next try is tomorrow
+    assert ids(office.get(LIST, {"list": "failed", "first": "2026-11-21"})) == []
     assert ids(office.get(LIST, {"list": "closed"})) == []
+
+
+def test_a_week_without_payments_leads_to_a_month(office):
+    (later,) = owe(account="cyd", first=NOW + 30 * DAY)
+    month = re.search(
+        r'href="([^"]+)"><svg[^>]*><use[^>]*></use></svg> Show a month', text(office.get(LIST))
+    )[1]
+    page = office.get(unescape(month))
+    assert ids(page) == [later.id]
+    assert "Show a month" not in text(office.get(unescape(month).replace("scheduled", "closed")))
 
 
 def test_a_list_says_what_the_time_means_that_it_is_sorted_by(office, paid, failed):
@@ -87,18 +99,18 @@ def test_a_list_says_what_the_time_means_that_it_is_sorted_by(office, paid, fail
 
 
 def test_what_is_being_charged_is_listed_by_when_it_was_due(office):
-    (old,) = owe(account="ada", first=NOW - 3 * DAY)
+    (old,) = owe(account="ada", first=NOW - 7 * DAY)
     (row,) = charging.due(now=NOW)
     charging.claim(row, now=NOW)
     assert ids(office.get(LIST, {"list": "pending"})) == []
-    page = office.get(LIST, {"list": "pending", "first": "2026-11-18"})
-    assert (ids(page), "18 Nov 2026, 12:00 UTC" in text(page)) == ([old.id], True)
+    page = office.get(LIST, {"list": "pending", "first": "2026-11-14"})
+    assert (ids(page), "14 Nov 2026, 12:00 UTC" in text(page)) == ([old.id], True)
     assert sorted(of_page(page)) == [*["BatchGetItem"] * 2, *["Query"] * 10]
 
 
 def test_what_is_due_in_a_span_is_summed(office, paid, failed):
     owe(total="10.50", account="cyd", order_number=3, first=NOW + HOUR)
-    page = text(office.get(LIST))
+    page = text(office.get(LIST, {"first": "2026-11-21"}))
     sums = r"<dt[^>]*>([^<]+)</dt> <dd> ([^ ]+) .*?<span class=\"sr-only\"> *([^<]+?) *</span>"
     assert re.findall(sums, page)[:3] == [
         ("To be paid", "€10.50", "1 payment"),
@@ -113,6 +125,7 @@ def test_what_is_due_in_a_span_is_summed(office, paid, failed):
 
 def test_a_list_costs_ten_queries_and_its_sums_a_batch_get_for_ten_days(office):
     assert sorted(of_page(office.get(LIST))) == [*["BatchGetItem"] * 2, *["Query"] * 10]
+    assert "Due from 21 Nov 2026 to 27 Nov 2026" in text(office.get(LIST))
     month = office.get(LIST, MONTH)
     assert sorted(of_page(month)) == [*["BatchGetItem"] * 5, *["Query"] * 20]
 
