@@ -14,7 +14,18 @@ from django.test import Client
 
 from dealsite.data.catalogue import drafts
 from dealsite.web import page_cache
-from tests.builders import DAY, EDITOR, HOUR, NOW, STATED, make_brand, make_content, make_deal, make_draft
+from tests.builders import (
+    DAY,
+    EDITOR,
+    HOUR,
+    NOW,
+    PICTURE,
+    STATED,
+    make_brand,
+    make_content,
+    make_deal,
+    make_draft,
+)
 
 pytestmark = pytest.mark.usefixtures("shop")
 QUICK = {"HX-Request": "true", "HX-Target": "quick-header"}
@@ -77,6 +88,17 @@ def test_near_ones_say_what_is_near_about_them(client: Client, words, said):
     assert titles(html)[:1] == ["Steel lamp"]
     assert 'href="/categories/home-furniture/"' in html
     assert "New in Home &amp; Furniture" in html
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/categories/peripherals-networking/", "/brands/nordlicht/", "/search/?q=deal"]
+)
+def test_the_head_asks_for_the_picture_of_the_first_card(client: Client, search_index, address):
+    make_deal(title="Deal", picture=PICTURE)
+    search_index()
+    html = client.get(address).content.decode()
+    (wanted,) = re.findall(r'rel="preload" as="image"[^>]* imagesrcset="([^"]+)" imagesizes="([^"]+)"', html)
+    assert re.findall(r'srcset="([^"]+)" sizes="([^"]+)"', html.split("<main")[1])[0] == wanted
 
 
 @pytest.mark.usefixtures("lamps")
