@@ -86,6 +86,7 @@ def change_role(request: EditorRequest, username: str, *, give: bool) -> HttpRes
         raise Forbidden(_("You cannot take the role admin from yourself. Another admin can."))
     change = users.give_role if give else users.take_role
     change(username, name, by=by, now=timezone.now())
+    sessions.stop_running(username, by=by, now=timezone.now())
     note(
         request,
         "roles_changed",
@@ -139,6 +140,7 @@ def suspend_user(request: EditorRequest, username: str) -> HttpResponse:
             reason=_("Please give a reason of at most %(most)s characters.") % {"most": REASON_CHARACTERS}
         )
     sessions.suspend(account, reason=reason, by=by, now=timezone.now())
+    sessions.stop_running(username, by=by, now=timezone.now())
     note(request, "account_suspended", username=username, detail=f"by {by}")
     messages.success(request, _("%(name)s is suspended, and signed out everywhere.") % {"name": username})
     return redirect("cms_user", username)

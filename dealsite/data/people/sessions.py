@@ -30,7 +30,7 @@ from dealsite.data.editing import audit
 from dealsite.data.entities.entity import reader, writer
 from dealsite.data.entities.people import LONGEST_SESSION, MOST_DEVICES, SESSION, USER_AGENT_CHARACTERS
 from dealsite.data.entities.work import PAUSABLE
-from dealsite.data.jobs import jobs
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.people import mails, profiles, users
 from dealsite.data.people.users import User, as_user
@@ -92,6 +92,7 @@ def _write(user: User, number: str) -> None:
 
 UNUSED = timedelta(days=14)  # a session ends when it was not used for so long, at last after LONGEST_SESSION
 ROLE_UNUSED, ROLE_LONGEST = timedelta(hours=12), timedelta(days=7)  # the same for who has a role
+ENDED = gettext_lazy("This session has just been ended. Sign in again.")
 SEEN_EVERY = timedelta(hours=1)  # how exactly "last seen" is kept, and with it when a session ends
 
 
@@ -176,12 +177,8 @@ def see(session: Session, *, user_agent: str, address: str, now: datetime) -> No
     if abs(now - session.seen_at) < SEEN_EVERY:
         return
     key = keys.session.given(session.username, session.key_hash)
-    seen: dict[Any, Any] = {
-        "seen_at": iso(now),
-        "address": address,
-        "user_agent": user_agent[:USER_AGENT_CHARACTERS],
-    }
-    seen["ttl"] = _ends(session.created_at, now)
+    seen: dict[Any, Any] = {"seen_at": iso(now), "address": address, "ttl": _ends(session.created_at, now)}
+    seen["user_agent"] = user_agent[:USER_AGENT_CHARACTERS]
     as_read = (equals("seen_at", iso(session.seen_at)),)
     with suppress(Conflict):  # another request of this session was faster, or it has ended
         table.write(Update(key=key, set=seen, when=as_read, otherwise=Conflict()))
@@ -191,7 +188,7 @@ def see(session: Session, *, user_agent: str, address: str, now: datetime) -> No
 def reauthenticate(session: Session, *, now: datetime) -> None:
     """Note that the user has just given their password again; Conflict if the session has ended."""
     key = keys.session.given(session.username, session.key_hash)
-    table.write(Update(key=key, set={"proved_at": iso(now)}, when=(exists(),), otherwise=_ended()))
+    table.write(Update(key=key, set={"proved_at": iso(now)}, when=(exists(),), otherwise=Conflict(ENDED)))
 
 
 @access_pattern("a user's sessions", "1 query")
@@ -232,13 +229,9 @@ def transact_and_end(user: User, writes: list[Write], *, key: str) -> None:
     if key:
         mark = {"password_mark": password_mark(key, user)}
         session_key = keys.session(user.username, key)
-        going_on = [Update(key=session_key, set=mark, when=(exists(),), otherwise=_ended())]
+        going_on = [Update(key=session_key, set=mark, when=(exists(),), otherwise=Conflict(ENDED))]
     ended = endings(user.username, but=hash_of(key) if key else "")
     table.transact(list(islice(chain(writes, going_on, ended), MAX_ACTIONS)))
-
-
-def _ended() -> Conflict:
-    return Conflict(gettext_lazy("This session has just been ended. Sign in again."))
 
 
 def password_mark(key: str, user: User) -> str:
@@ -263,9 +256,6 @@ def _ends(created_at: datetime, seen_at: datetime) -> int:
     return epoch_seconds(min(created_at + LONGEST_SESSION, seen_at + UNUSED))
 
 
-MOST_JOBS = 1_000  # that are looked at
-
-
 @access_pattern("what somebody ordered and planned that is not over", "10 queries + 1 batch get")
 def open_work(username: str, *, now: datetime) -> tuple[list[Job], list[FeaturedPlan]]:
     """Return the jobs of an editor that run or wait, their messages that rest, and their plans of featured lists.
@@ -273,15 +263,25 @@ def open_work(username: str, *, now: datetime) -> tuple[list[Job], list[Featured
     Of jobs those among the first 1,000 that are due, and the last 1,000 messages that are planned.
     """
     _, due = keys.open_jobs.until(now + jobs.LEASE)  # when those that run just now are due again
-    rows = merged(jobs.OPEN, index=keys.GSI3, high=due, limit=MOST_JOBS)
+    rows = merged(jobs.OPEN, index=keys.GSI3, high=due, limit=queue.MOST_OPEN)
     low = keys.announcements.position(first_ulid_of(now))
     planned = table.query(
-        keys.announcements.partition(), index=keys.GSI2, low=low, newest_first=True, limit=MOST_JOBS
+        keys.announcements.partition(), index=keys.GSI2, low=low, newest_first=True, limit=queue.MOST_OPEN
     )
     ids = {row["SK"].removeprefix("JOB#") for row in (*rows, *planned) if row["card"]["kind"] in PAUSABLE}
     found = [job for job in jobs.get_many(sorted(ids)).values() if job.state in ("open", "paused")]
     plans = [plan for plan in featured_plans.newest() if plan.is_open and plan.by == username]
     return [job for job in found if job.payload.get("by") == username], plans
+
+
+@access_pattern("pause what runs for who is no editor", "1 get + 10 queries + 1 batch get")
+def stop_running(username: str, *, by: str, now: datetime) -> None:
+    """Pause what workers do for somebody who is no editor now. 1 get + 1 transaction more for each job."""
+    running = () if users.is_editor(username) else open_work(username, now=now)[0]
+    for job in running:
+        if job.taken_by:
+            with suppress(Conflict):  # it is over
+                queue.pause(job.id, by=by, now=now)
 
 
 @access_pattern("suspend an account", "1 query + 1 transaction")

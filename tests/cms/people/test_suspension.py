@@ -7,7 +7,11 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords
+from dealsite.data import table
+from dealsite.data.entities.work import RUN_IMPORT
+from dealsite.data.jobs import jobs
 from dealsite.data.people import messages, sessions, users
+from dealsite.data.table.errors import Conflict
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, HOUR, make_announcement, make_deal
 from tests.jobs import run_all, run_next
@@ -117,3 +121,21 @@ def test_suspending_shows_what_is_open_and_a_planned_message_waits_for_another_e
     olga.post(f"/cms/jobs/{message_id}/resume/")
     run_all(now=due)
     assert [message.headline for message in messages.inbox("olga").rows] == ["Look"]
+
+
+@pytest.mark.parametrize(
+    ("address", "form"), [(SUSPEND, {"reason": "Spam"}), ("/cms/users/ada/take-role/", {"role": "editor"})]
+)
+def test_what_runs_for_an_editor_stops_when_they_are_none_any_more(
+    admin: Client, address: str, form: dict[str, str]
+):
+    now = timezone.now()
+    for username in ("ada", "root"):
+        users.give_role(username, "editor", by="root", now=now)
+        job_id = new_ulid(now)
+        table.transact([jobs.job_write(RUN_IMPORT, {"by": username}, job_id=job_id, due=now)])
+    running = {job.payload["by"]: job for _ in range(2) if (job := jobs.take_next(now=now))}
+    admin.post(address, form)
+    assert {by: jobs.get(job.id).state for by, job in running.items()} == {"ada": "paused", "root": "open"}
+    with pytest.raises(Conflict):
+        jobs.save_checkpoint(running["ada"], {"line": 1}, now=now)

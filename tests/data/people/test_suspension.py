@@ -11,7 +11,7 @@ from dealsite.data import table
 from dealsite.data.catalogue import featured, featured_plans
 from dealsite.data.editing import audit
 from dealsite.data.integrity import checks
-from dealsite.data.jobs import queue
+from dealsite.data.jobs import jobs, queue
 from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
@@ -147,3 +147,20 @@ def test_what_an_editor_ordered_and_planned_is_listed_until_it_is_over(eve: User
     wait_for_indexes()
     found, plans = sessions.open_work("eve", now=NOW)
     assert ({job.id for job in found}, plans) == ({at_once, rests}, [])
+
+
+def test_of_who_is_no_editor_what_runs_is_paused_and_what_waits_stays(eve: User, wait_for_indexes):
+    deal = make_deal()
+    waits = make_announcement(deal.id, new_ulid(NOW), by="eve")
+    wait_for_indexes()
+    sessions.suspend(eve, reason="Spam", by="root", now=NOW)
+    measured(sessions.stop_running)("eve", by="root", now=NOW)
+    assert jobs.get(waits).state == "open"
+    taken = jobs.take_next(now=NOW)
+    assert taken
+    assert taken.id == waits
+    wait_for_indexes()
+    sessions.stop_running("root", by="root", now=NOW)
+    assert jobs.get(waits).state == "open"
+    sessions.stop_running("eve", by="root", now=NOW)
+    assert jobs.get(waits).state == "paused"
