@@ -17,6 +17,8 @@ def main() -> None:
         run()
     except ImproperlyConfigured as error:  # a sentence for whoever runs the site, which says what to do
         sys.exit(f"{error}")
+    except KeyboardInterrupt:  # Ctrl-C at a terminal, where a traceback would say nothing more
+        sys.exit(128 + signal.SIGINT)
 
 
 def run() -> None:

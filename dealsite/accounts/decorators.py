@@ -58,6 +58,7 @@ class AccountMiddleware:
             response = self.get_response(request)
             if (language := locales.shown()) and response.get("Content-Type", "").startswith("text/html"):
                 response.headers.setdefault("Content-Language", language)
+                patch_vary_headers(response, ("Cookie",))  # who is signed in may read it in another
         finally:
             translation.deactivate()
         if response.status_code in BY_STATUS:

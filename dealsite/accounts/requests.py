@@ -201,9 +201,11 @@ def _set(response: HttpResponse, name: str, value: str, lifetime: timedelta) -> 
     response.set_cookie(name, value, max_age=lifetime, secure=secure, httponly=True, samesite="Lax")
 
 
-# Where proxies write who asked them, and what else says that one passed a request on.
-FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP", "True-Client-IP")
-OF_PROXIES = (*FORWARDED, "Via", "X-Forwarded-Host", "X-Forwarded-Proto")
+# What proxies add to the requests that they pass on.
+OF_PROXIES = (
+    *("X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP", "True-Client-IP"),
+    *("Via", "X-Forwarded-Host", "X-Forwarded-Proto"),
+)
 # Where proxies stand that somebody forgot. Whoever asks from any other address is counted, whatever they send along:
 # else a header would be all that it takes to escape.
 NEAR = [
@@ -416,7 +418,7 @@ def is_behind_unknown_proxy(request: HttpRequest) -> bool:
 
     What its headers say may be made up, so it is not used; but neither are all its visitors one network.
     """
-    if settings.DEALSITE_TRUSTED_PROXIES or not any(request.headers.get(name) for name in FORWARDED):
+    if settings.DEALSITE_TRUSTED_PROXIES or not any(request.headers.get(name) for name in OF_PROXIES):
         return False
     peer = _parsed(request.META.get("REMOTE_ADDR", ""))
     # None of a Unix socket: nobody outside the machine speaks to it.

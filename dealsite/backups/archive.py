@@ -169,7 +169,8 @@ def members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield each file of an archive with its name, in their order; ArchiveError for what no backup holds."""
     files, folders = set[str](), set[str]()
     for member in tar:
-        file = tar.extractfile(member) if member.isfile() else None
+        # A sparse file would be as long as it says, whatever the archive's own length.
+        file = tar.extractfile(member) if member.isfile() and not member.issparse() else None
         first, _, rest = member.name.partition("/")
         is_ours = (first in (MEDIA, PRIVATE) and rest) or member.name in (TABLE, MANIFEST, *KEYS)
         if file is None or not is_ours or not {"", ".", ".."}.isdisjoint(member.name.split("/")):

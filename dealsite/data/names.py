@@ -25,7 +25,8 @@ SLUG_CHARACTERS = 60
 UNPRINTED = {"Cc", "Cs", "Co", "Cn"}
 ODD_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\\<>\"]").search
 NON_JOINER, JOINER = "\u200c", "\u200d"
-BRAILLE_BLANK = "\u2800"
+# Signs that leave a place empty, and what stands for a picture that was not copied along.
+BLANK = re.compile("[\u2800\ufffc\U00013441\U00013442\U0001d159]")
 # Unicode's Default_Ignorable_Code_Point, and controls of annotations and hieroglyphs.
 UNSEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -60,7 +61,7 @@ SPELLED_SIGNS = str.maketrans({"+": " plus ", "#": " sharp "})
 def clean_text(text: str) -> str:
     """Return text without characters that are not seen and change nothing that is; '' if nothing else is in it."""
     if not text.isascii():
-        text = _with_visible_joiners(STRAY.sub(r"\1", text.replace(BRAILLE_BLANK, " ")))
+        text = _with_visible_joiners(STRAY.sub(r"\1", BLANK.sub(" ", text)))
     return text if any(unicodedata.category(c)[0] in "LNPS" for c in text) else ""
 
 

@@ -151,11 +151,12 @@ def test_a_good_cookie_is_left_alone(browser: Client, ada: User):
 @pytest.mark.parametrize(
     ("page", "of_visitors", "of_users"),
     [
-        ("/test/quiet", ("", ""), ("", "")),
+        ("/test/quiet", ("Cookie", ""), ("", "")),  # of no words, so in no language
         ("/test/name", ("Cookie", ""), ("Cookie", "private")),
         ("/test/feed", ("Cookie", "public"), ("Cookie", "private")),
         ("/test/form", ("Cookie", "private"), ("Cookie", "private")),
-        ("/test/told", ("", "private"), ("", "private")),
+        ("/test/told", ("Cookie", "private"), ("", "private")),
+        ("/nothing/", ("Cookie", ""), ("Cookie", "private")),
         ("/", ("HX-Request, Cookie", ""), ("HX-Request, Cookie", "private")),
         ("/deals.atom", ("Cookie", "public, max-age=300"), ("Cookie", "max-age=300, private")),
         ("/account/", ("Cookie", ""), ("Cookie", "private, no-store")),

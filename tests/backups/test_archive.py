@@ -160,6 +160,15 @@ def test_names_that_no_folder_could_hold_are_refused_before_anything_is_written(
     assert not (tmp_path / "new").exists()
 
 
+def test_a_file_of_which_an_archive_holds_only_some_parts_is_refused(path):
+    with tarfile.open(path, "a") as tar:  # that says to have a terabyte, of which none is there
+        info = tarfile.TarInfo("media/two.webp")
+        info.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(10**12)}
+        tar.addfile(info)
+    with pytest.raises(ArchiveError, match=r"'media/two\.webp', which is part of no"):
+        archive.check(path)
+
+
 def test_an_archive_that_was_compressed_is_refused(path):
     path.write_bytes(gzip.compress(path.read_bytes()))
     with pytest.raises(ArchiveError):

@@ -97,6 +97,7 @@ def test_joiners_that_nobody_sees_are_left_out(text, shown):
         ("lamp\ufe0f \ufeffA\U000e0041\U000e007f", "lamp A"),
         ("la\u034fm\u2060p\u115f", "lamp"),
         ("one\u2800two", "one two"),
+        ("\U0001d159 \ufffc\U00013441\U00013442", ""),
         ("m² ½ ™\r\n\tﬁne ", "m² ½ ™\r\n\tﬁne "),
         ("\u2764\ufe0f 1\ufe0f\u20e3 \u2122\ufe0e", "\u2764\ufe0f 1\ufe0f\u20e3 \u2122\ufe0e"),
         ("\u2764\u200b\ufe0f\ufe0f", "\u2764"),

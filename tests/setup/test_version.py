@@ -1,4 +1,4 @@
-"""The number of this release: told by the command, and in the changelog; and which Python it needs."""
+"""The number of this release, told by the command and in the changelog; which Python it needs; how Ctrl-C ends it."""
 
 import ast
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import django
 import pytest
 
-from dealsite import __version__
+from dealsite import __main__, __version__
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -47,3 +47,13 @@ def test_an_older_python_is_told_so_before_anything_else_is_imported(started):
 @pytest.mark.parametrize("name", ["manage.py", "dealsite/__init__.py"])
 def test_an_older_python_can_read_what_tells_it(name):
     assert ast.parse((ROOT / name).read_text("utf-8"), feature_version=(3, 6))
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback(monkeypatch):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(__main__, "run", interrupted)
+    with pytest.raises(SystemExit) as end:
+        __main__.main()
+    assert end.value.code == 130
