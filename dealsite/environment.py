@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from dealsite.engine.programs import DATABASE
+from dealsite.home import COMMAND
 
 ENGINE_ENV = "engine.env"
 CREDENTIALS = (
@@ -65,7 +66,7 @@ def uses_own_engine(engine: str, endpoint_url: str, table: str) -> bool:
 def write_engine_env(var: Path, endpoint_url: str, table: str) -> None:
     """Say in the data folder where its engine is, so that manage.py can join in; for its owner's eyes only."""
     text = (
-        "# Where this data folder's engine is while the site runs. For other tools: manage.py engine_port\n"
+        f"# Where this data folder's engine is while the site runs. For other tools: {COMMAND} engine_port\n"
         f"DYNAMODB_ENDPOINT_URL={endpoint_url}\nDEALSITE_TABLE={table}\n"
     )
     _written_aside(var / ENGINE_ENV, text).replace(var / ENGINE_ENV)

@@ -227,8 +227,8 @@ def _use_of(
         if _is_unreadable(factor):
             logger.error("second_factor_unreadable", username=user.username)
             wrong = _(
-                "This site cannot check the codes of your app any more: the key that it kept them under is gone. "
-                "Use a passkey or a recovery code, or ask an admin to turn your second factor off."
+                "This site cannot check the codes of your app any more: the key that it kept them under is gone, and "
+                "with it the recovery codes of then. Use a passkey, or ask an admin to turn your second factor off."
             )
         form.add_error("code", wrong)
     return used

@@ -170,7 +170,9 @@ def test_a_secret_that_opens_under_no_key_is_an_error_that_is_said_and_counted(
     app_of(users.get("kim"))
     answer = give(code())
     assert answer.status_code == 422
-    assert "cannot check the codes of your app any more" in answer.content.decode()
+    said = answer.content.decode()
+    assert "cannot check the codes of your app any more" in said
+    assert "and with it the recovery codes of then. Use a passkey, or ask an admin" in said
     (line,) = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
     assert "second_factor_unreadable" in line
     assert "ada" in line

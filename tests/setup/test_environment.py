@@ -100,6 +100,12 @@ def test_manage_py_joins_the_engine_of_the_data_folder(tmp_path):
     }
 
 
+def test_the_file_about_the_engine_names_the_command_as_it_is_called(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "COMMAND", "dealsite")
+    environment.write_engine_env(tmp_path, "http://127.0.0.1:1234", "shop")
+    assert "For other tools: dealsite engine_port" in (tmp_path / "engine.env").read_text()
+
+
 def test_the_environment_goes_before_the_engine_of_the_data_folder(tmp_path):
     environment.write_engine_env(tmp_path, "http://127.0.0.1:1234", "shop")
     found = settings_with(

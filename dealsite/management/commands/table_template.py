@@ -1,9 +1,10 @@
 import json
 
 from dealsite.data.table import schema
+from dealsite.home import COMMAND
 from dealsite.management.command import SiteCommand
 
-ABOUT = "The one table of Dealsite. Printed by manage.py table_template."
+ABOUT = f"The one table of Dealsite. Printed by {COMMAND} table_template."
 
 
 class Command(SiteCommand):
