@@ -87,12 +87,8 @@ def change_role(request: EditorRequest, username: str, *, give: bool) -> HttpRes
     change = users.give_role if give else users.take_role
     change(username, name, by=by, now=timezone.now())
     sessions.stop_running(username, by=by, now=timezone.now())
-    note(
-        request,
-        "roles_changed",
-        username=username,
-        detail=f"{'given' if give else 'lost'} the role {name}, by {by}",
-    )
+    what = f"{'given' if give else 'lost'} the role {name}, by {by}"
+    note(request, "roles_changed", username=username, detail=what)
     done = (
         _("%(user)s now has the role %(role)s.") if give else _("%(user)s no longer has the role %(role)s.")
     )
