@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from dealsite.data.people.users import User
 from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update, exists
+from dealsite.web.pages import page_of
+from tests.questions import budget
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 _numbers = itertools.count(1)
@@ -69,3 +72,10 @@ def signed_in(user: User, *, now: datetime = NOW, **options: Any) -> Client:
 def calls(answer: Any) -> list[str]:
     """Return the operations that a page sent to the table."""
     return [operation for operation, _ in answer.wsgi_request.meter.log]
+
+
+def assert_costs_as_declared(answer: Any) -> None:
+    """Hold a page to what its view says, however much it shows; who is signed in costs a batch get."""
+    said = page_of(answer.resolver_match.func).requests
+    known = Counter(BatchGetItem=int(settings.SESSION_COOKIE_NAME in answer.wsgi_request.COOKIES))
+    assert Counter(calls(answer)) in [budget(one) + known for one in said.split(" or ")], said

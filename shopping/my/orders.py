@@ -70,9 +70,9 @@ def order_rows(cards: Sequence[OrderCard]) -> list[OrderRow]:
     return [OrderRow(card, lines[card.id]) for card in cards]
 
 
-@signed_in.page("2 queries", at=("", "?status=SHIPPED"))
+@signed_in.page("2 queries or 3 queries", at=("", "?status=SHIPPED"))
 def orders(request: UserRequest) -> HttpResponse:
-    """Show a page of the user's orders, newest first, with `status` those of one. 2 or 3 queries."""
+    """Show a page of the user's orders, newest first, with `status` those of one."""
     status = request.GET.get("status", "")
     page = stored_orders.of_user(
         request.user.username, status=status, after=request.GET.get("after"), before=request.GET.get("before")

@@ -34,7 +34,7 @@ def text(response):
     return " ".join(unescape(re.sub("<[^>]+>", " ", response.content.decode())).split())
 
 
-def test_the_history_lists_versions_with_who_and_what_changed(editor, calls):
+def test_the_history_lists_versions_with_who_and_what_changed(editor):
     deal = change(make_deal(), title="New", price=Decimal("60"))
     change(deal, description="Other", by="ann", now=NOW + HOUR)
     page = text(editor.get(history(deal)))
@@ -42,7 +42,6 @@ def test_the_history_lists_versions_with_who_and_what_changed(editor, calls):
     assert re.search(r"Version 2 by oscar, .*? Changed: Title, Price", page)
     assert re.search(r"Version 1 by eve, .*? How it began", page)
     assert "up to the last 200" in page
-    assert calls(lambda: editor.get(history(deal))) == ["BatchGetItem", "Query", "Query", "BatchGetItem"]
 
 
 def test_the_pages_of_deals_and_drafts_lead_to_their_history(editor):
@@ -51,7 +50,7 @@ def test_the_pages_of_deals_and_drafts_lead_to_their_history(editor):
     assert history(draft) in editor.get(reverse("cms_draft", args=[draft.id])).content.decode()
 
 
-def test_two_versions_stand_side_by_side(editor, calls):
+def test_two_versions_stand_side_by_side(editor):
     deal = make_deal(picture=PICTURE, description="Quiet <b> switches, small")
     edited = change(
         deal, description="Quiet <b> keys, small", price=Decimal("60"), expires_at=NOW + DAY, picture=None
@@ -62,7 +61,6 @@ def test_two_versions_stand_side_by_side(editor, calls):
     assert PICTURE.name in html
     table_text = text(editor.get(f"{history(deal)}compare/?a=2&b=1"))
     assert table_text.index("79.90") < table_text.index("60.00") < table_text.index("the same in both")
-    assert calls(lambda: editor.get(f"{history(deal)}compare/?a=1&b=2")) == ["BatchGetItem", "BatchGetItem"]
     assert edited.version == 2
 
 

@@ -762,13 +762,6 @@ def test_an_import_shows_what_it_changes_and_takes_it_back(editor):
     assert "Undo the changes" not in page
 
 
-def test_looking_costs_two_requests(calls, editor):
-    address = upload_file(editor)
-    assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
-    check(editor, address)
-    assert calls(lambda: editor.get(address)) == ["GetItem", "GetItem"]
-
-
 @pytest.mark.parametrize("import_id", ["x", new_ulid(datetime(2026, 1, 1, tzinfo=UTC), 1), "a%23b"])
 def test_an_import_that_nobody_uploaded_is_not_found(editor, import_id):
     for path in ("", "report.csv/"):

@@ -192,12 +192,6 @@ def test_months_and_pages(editor, deal):
     assert editor.get(ADDRESS, {"after": "x"}).status_code == 400
 
 
-def test_what_the_lists_cost(editor, deal, calls):
-    send(deal)
-    assert calls(lambda: editor.get(ADDRESS)) == ["Query", "BatchGetItem", "GetItem"]
-    assert calls(lambda: editor.get("/cms/messages/")) == ["Query", "BatchGetItem"]
-
-
 NO_WORKER = "Nothing works on these jobs just now"
 
 

@@ -263,12 +263,6 @@ def test_terms_of_what_is_not_there_are_404(editor, kind, deal_id):
     assert editor.get(reverse("cms_price_and_expiry", args=[kind, deal_id])).status_code == 404
 
 
-def test_opening_a_row_costs_one_call(editor, calls):
-    deal, draft = make_deal(), make_draft(title="x")
-    assert calls(lambda: editor.get(terms(deal), headers=HTMX)) == ["BatchGetItem"]
-    assert calls(lambda: editor.get(terms(draft), headers=HTMX)) == ["GetItem"]
-
-
 def test_a_change_can_be_taken_back_whatever_the_title_and_the_list_are(editor):
     random = Random(4)
     words = lambda n: "".join(chr(random.randint(0x4E00, 0x9FFF)) for _ in range(n))  # noqa: E731

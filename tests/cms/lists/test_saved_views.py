@@ -158,10 +158,6 @@ def test_a_view_that_came_while_the_table_was_away_is_kept(editor, monkeypatch):
     assert ("name", "Lamps") in page.context["kept"]
 
 
-def test_views_cost_one_call(editor, calls):
-    assert calls(lambda: editor.get(VIEWS)) == ["GetItem"]
-
-
 # Columns
 
 

@@ -24,11 +24,10 @@ from tests.gateways.ledger import Ledger
 from tests.jobs import run_next
 from tests.orders import a_line_lost, make_order
 from tests.payments import owe, run
-from tests.people import calls, give_card, make_user, signed_in
+from tests.people import assert_costs_as_declared, give_card, make_user, signed_in
 
 pytestmark = pytest.mark.usefixtures("now")
 
-GET, QUERY, BATCH, TRANSACTION = "GetItem", "Query", "BatchGetItem", "TransactWriteItems"
 URLS = ["/account/orders/{id}/", "/account/orders/{id}/cancel/", "/account/orders/{id}/again/"]
 
 
@@ -64,14 +63,12 @@ def test_orders_are_listed_newest_first_by_status_and_page(ada: Client):
     made = [make_order("ada", deal, now=NOW - n * HOUR) for n in range(27)]
     order_changes.ship("ada", made[3].id, unpaid=True, by="kim", now=NOW)
     first = ada.get("/account/orders/")
-    assert calls(first) == [BATCH, QUERY, QUERY]
     assert listed(first) == [order.id for order in made[:25]]
     second = ada.get("/account/orders/" + first.context["after"])
     assert listed(second) == [order.id for order in made[25:]]
     back = ada.get("/account/orders/" + second.context["before"])
     assert listed(back) == [order.id for order in made[:25]]
     shipped = ada.get("/account/orders/?status=SHIPPED")
-    assert calls(shipped) == [BATCH, QUERY, QUERY]
     assert listed(shipped) == [made[3].id]
     assert (
         "None of your orders is delivered." in ada.get("/account/orders/?status=DELIVERED").content.decode()
@@ -88,7 +85,6 @@ def test_an_order_shows_all_about_it(ada: Client):
     order = make_order("ada", deal, quantity=3, plan=3)
     order_changes.ship("ada", order.id, tracking="AB 123", unpaid=True, by="kim", now=NOW)
     answer = ada.get(f"/account/orders/{order.id}/")
-    assert calls(answer) == [BATCH, GET, QUERY, BATCH]
     page = answer.content.decode()
     for text in (
         "A lamp",
@@ -179,7 +175,7 @@ def test_orders_are_listed_with_what_was_ordered_cancelled_or_not(ada: Client):
     make_order("ada", table)
     order_changes.cancel("ada", gone.id, by="ada", now=NOW)
     answer = ada.get("/account/orders/")
-    assert calls(answer) == [BATCH, QUERY, QUERY, QUERY]
+    assert_costs_as_declared(answer)
     found = [[line.title for line in row.lines] for row in answer.context["rows"]]
     assert found[:2] == [["A table"], ["A chair"]]
     assert sorted(found[2]) == ["A chair", "A lamp", "A table"]
@@ -201,7 +197,7 @@ def test_the_account_page_shows_first_what_is_under_way_and_due(ada: Client):
     order_changes.deliver("ada", made[0].id, by="kim", now=NOW)
     order_changes.cancel("ada", made[4].id, by="ada", now=NOW)
     answer = ada.get("/account/")
-    assert calls(answer) == [BATCH, *[QUERY] * 5]
+    assert_costs_as_declared(answer)
     assert listed(answer) == [made[n].id for n in (1, 2, 3, 5, 6)]
     assert [order.id for order in answer.context["under_way"]] == listed(answer)
     page = " ".join(answer.content.decode().split())
@@ -232,7 +228,6 @@ def test_the_account_page_shows_new_deals_of_what_is_watched(ada: Client, search
     relations.add(relations.BRAND_WATCH, "nordlicht", username="ada", now=NOW)
     relations.add(relations.CATEGORY_WATCH, "toys-hobbies", username="ada", now=NOW)
     answer = ada.get("/account/")
-    assert calls(answer) == [BATCH, *[QUERY] * 4]
     titles = [card.title for card in answer.context["new_deals"]]
     assert (titles[:2], len(titles)) == ([made[0].card.title, made[1].card.title], 3)
     assert titles[2] in ("A kite", "Lamp 2")

@@ -22,9 +22,8 @@ from tests.builders import DAY, HOUR, NOW
 from tests.gateways.ledger import Ledger
 from tests.jobs import run_next
 from tests.payments import lower, owe, run
-from tests.people import calls, make_user, signed_in
+from tests.people import assert_costs_as_declared, make_user, signed_in
 
-GET, QUERY, BATCH, TRANSACTION = "GetItem", "Query", "BatchGetItem", "TransactWriteItems"
 CARD = PaymentCard("test", "approves", "Visa ending in 4242")
 NUMBER = "4242 4242 4242 4242"
 
@@ -167,7 +166,7 @@ def test_payments_stand_by_order_with_what_failed_first(ada: Client):
     owe(1, "7.00", account="ada", method="declines", order_number=12)
     run(Ledger(), NOW)
     answer = ada.get("/account/payments/")
-    assert calls(answer) == [BATCH, QUERY, QUERY, QUERY, GET]
+    assert_costs_as_declared(answer)
     context = answer.context
     assert [payment.amount for payment in context["failed"]] == [7]
     assert [[payment.number for payment in group.payments] for group in context["coming"]] == [[2, 3]]
