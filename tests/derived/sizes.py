@@ -14,15 +14,24 @@ MOST, FEWEST = 500, 60  # lines of a module
 
 
 def lines() -> Iterator[str]:
-    """Yield the table of budgets, each lowered to what its room has and some 100 lines more."""
+    """Yield the table of budgets: none far above its room, and a room that grew gets what others have left."""
     yield "| room | lines at most | modules under 60 lines at most |"
     yield "|---|---:|---:|"
-    budgets = budgets_of((ROOT / PAGE).read_text("utf-8"))
-    for room, modules in rooms().items():
-        most = (sum(modules) + 50 + 99) // 100 * 100
-        now = (most, sum(count < FEWEST for count in modules))
-        budget = budgets.get(room, now)
-        yield f"| `{room}` | {min(budget[0], now[0]):,} | {min(budget[1], now[1])} |"
+    budgets, found = budgets_of((ROOT / PAGE).read_text("utf-8")), rooms()
+    most, small = {}, {}
+    for room, modules in found.items():
+        now = ((sum(modules) + 50 + 99) // 100 * 100, sum(count < FEWEST for count in modules))
+        most[room], small[room] = map(min, budgets.get(room, now), now)
+
+    def left(room: str) -> int:
+        return most[room] - sum(found[room])
+
+    for room in most:
+        while left(room) < 0 < left(giver := max(most, key=left)):
+            moved = min(-left(room), left(giver))
+            most[room], most[giver] = most[room] + moved, most[giver] - moved
+    for room in found:
+        yield f"| `{room}` | {most[room]:,} | {small[room]} |"
 
 
 def problems() -> Iterator[str]:
