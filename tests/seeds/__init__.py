@@ -1,6 +1,6 @@
 """The published models that the site grew out of, declared once: what each asks and stores, and what we do.
 
-    @MODEL.question(12, "One deal", "GetItem DEAL#id", deals.get, "1 batch get")
+    @MODEL.question(12, "One deal", "GetItem DEAL#id", deals.get)
     def one_deal(ask): ...  # returns our answer, and the same worked out from a scan
 
     @MODEL.entity("Brand", "BRAND#b", "Brand", keys="brand")
@@ -18,7 +18,7 @@ from typing import Any
 
 from dealsite.data import table
 from dealsite.data.table.convert import Item
-from dealsite.data.table.meters import metered
+from dealsite.data.table.meters import ACCESS_PATTERNS, metered
 
 Function = Callable[..., Any]
 Both = tuple[Any, Any]  # what we answer, and what it has to be
@@ -74,9 +74,17 @@ class Model:
     entities: list[Entity] = field(default_factory=list)
 
     def question(
-        self, number: int, asks: str, condition: str, function: Function, requests: str, *, differs: str = ""
+        self,
+        number: int,
+        asks: str,
+        condition: str,
+        function: Function,
+        *,
+        requests: str = "",
+        differs: str = "",
     ) -> Callable[[Callable[[Ask], Both]], Callable[[Ask], Both]]:
-        """Declare a question; `requests` is what the example's first call sends, no more and no less."""
+        """Declare a question; `requests` is what the example's first call sends, if not what the function says."""
+        requests = requests or ACCESS_PATTERNS[function].requests
 
         def declare(example: Callable[[Ask], Both]) -> Callable[[Ask], Both]:
             self.questions.append(Question(number, asks, condition, function, requests, differs, example))

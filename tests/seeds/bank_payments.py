@@ -35,7 +35,6 @@ HISTORY = "The history has keys of its own in the one table."
     "Insert scheduled payments, if they do not exist",
     "PutItem AccountID / ScheduledTime, GSI-PK RAND(0,4), GSI-SK Status#Time",
     payment_loads.load_segment,
-    "1 batch get + 1 batch insert + 1 update + 1 transaction",
     differs="25 in a request, each only if it is absent here and in the history; totals of days are counted, once. "
     "Payments of orders are written by checkout (44). A time alone is no sort key: the id follows it.",
 )
@@ -55,7 +54,6 @@ def insert_payments(ask: Ask) -> Both:
     "An account's payments of the next 90 days",
     "Query AccountID, now to now + 90 days",
     payment_lists.coming,
-    "1 query",
     differs="What is overdue stands first. 25 a page.",
 )
 def next_90_days(ask: Ask) -> Both:
@@ -71,7 +69,6 @@ def next_90_days(ask: Ask) -> Both:
     "All payments of a date that are SCHEDULED",
     "Query GSI each of 5 shards, SCHEDULED#DateT00:00:00 to SCHEDULED#DateT23:59:59",
     payment_lists.of_status,
-    "10 queries",
     differs=f"{SHARDED} The index holds the card, an eighth of 8 KB. Up to the start of the next day. 25 a page.",
 )
 def scheduled(ask: Ask) -> Both:
@@ -86,7 +83,6 @@ def scheduled(ask: Ask) -> Both:
     "All payments of a date that are PENDING",
     "Query GSI each of 5 shards, PENDING#DateT00:00:00 to PENDING#DateT23:59:59",
     payment_lists.pending,
-    "10 queries",
     differs="The index has them by the end of a lease, so that runners find what another one left behind. So all are "
     "read, 1,000 of a shard at a time: there are as many as runners claim within a minute. 25 a page.",
 )
@@ -105,7 +101,6 @@ def pending(ask: Ask) -> Both:
     "A payment is sent to be charged: SCHEDULED to PENDING",
     "UpdateItem AccountID / ScheduledTime: Status, GSI-SK",
     charging.claim,
-    "1 update + 1 get",
     differs="On the condition that it stands where the index showed it: of several runners one has it, for a lease.",
 )
 def claim(ask: Ask) -> Both:
@@ -121,7 +116,6 @@ def claim(ask: Ask) -> Both:
     "A payment is done: PENDING to PROCESSED, with a transaction id",
     "UpdateItem AccountID / ScheduledTime: Status, GSI-SK, TransactionID",
     charging.record,
-    "1 transaction",
     differs="A guard makes the transaction id one payment's own, and the day's totals move with it.",
 )
 def process(ask: Ask) -> Both:
@@ -140,7 +134,6 @@ def process(ask: Ask) -> Both:
     "Move a day's PROCESSED payments to the history",
     "Query GSI each of 5 shards; PutItem and DeleteItem each",
     charging.close_shard,
-    "2 queries + 1 batch get + 1 transaction",
     differs=f"Of one shard; all ten at once. Put and delete in one transaction, 50 payments each. {HISTORY}",
 )
 def close_day(ask: Ask) -> Both:
@@ -162,7 +155,6 @@ def close_day(ask: Ask) -> Both:
     "The history of an account",
     "Query TransactionHistory AccountID",
     payment_lists.history,
-    "1 query",
     differs=f"The latest due first, 25 a page. {HISTORY}",
 )
 def history(ask: Ask) -> Both:
@@ -179,7 +171,6 @@ def history(ask: Ask) -> Both:
     "The history of a date",
     "Query TransactionHistory QueryAll_byTime each of 5 shards",
     payment_lists.history_of,
-    "10 queries",
     differs="By when they were processed. 25 a page.",
 )
 def history_of_day(ask: Ask) -> Both:
@@ -195,7 +186,6 @@ def history_of_day(ask: Ask) -> Both:
     "A payment by its transaction id",
     "Query TransactionHistory Query_TransactionID",
     payment_lists.by_transaction,
-    "1 query",
     differs="Also before its day is closed.",
 )
 def by_transaction(ask: Ask) -> Both:

@@ -30,7 +30,6 @@ ANNOUNCED = (
     "Create a user",
     "PutItem USER#u with UserIndex USER#u, if it is not there",
     users.create,
-    "1 transaction",
     differs="With profile, e-mail guard (an address is one user's) and a shard of the number of users. User names are "
     "lower case.",
 )
@@ -47,7 +46,6 @@ def create_user(ask: Ask) -> Both:
     "Like a brand",
     "transaction: PutItem BRANDLIKE#b#u, if it is not there; likes + 1",
     relations.add,
-    "1 transaction",
     differs=COUNTED,
 )
 def like_brand(ask: Ask) -> Both:
@@ -60,7 +58,6 @@ def like_brand(ask: Ask) -> Both:
     "Watch a brand",
     "PutItem BRANDWATCH#b / USER#u",
     relations.add,
-    "1 transaction",
     differs=f"Watchers are counted, too. {COUNTED}",
 )
 def watch_brand(ask: Ask) -> Both:
@@ -73,7 +70,6 @@ def watch_brand(ask: Ask) -> Both:
     "Like a category",
     "transaction: PutItem CATEGORYLIKE#c#u, if it is not there; likes + 1",
     relations.add,
-    "1 transaction",
     differs=COUNTED,
 )
 def like_category(ask: Ask) -> Both:
@@ -86,7 +82,6 @@ def like_category(ask: Ask) -> Both:
     "Watch a category",
     "PutItem CATEGORYWATCH#c / USER#u",
     relations.add,
-    "1 transaction",
     differs=f"Watchers are counted, too. {COUNTED}",
 )
 def watch_category(ask: Ask) -> Both:
@@ -111,7 +106,7 @@ def relate(ask: Ask, relation: Relation) -> Both:
 
 
 @MODEL.question(
-    18, "A user's messages", "Query MESSAGES#u, newest first", messages.inbox, "1 query", differs="25 a page."
+    18, "A user's messages", "Query MESSAGES#u, newest first", messages.inbox, differs="25 a page."
 )
 def inbox(ask: Ask) -> Both:
     """the user's messages, the newest 25"""
@@ -124,7 +119,6 @@ def inbox(ask: Ask) -> Both:
     "A user's unread messages",
     "Query GSI1 MESSAGES#u, sparse",
     messages.inbox,
-    "1 query",
     differs=f"25 a page. {CARDS}",
 )
 def unread_messages(ask: Ask) -> Both:
@@ -137,7 +131,6 @@ def unread_messages(ask: Ask) -> Both:
     "Mark a message read",
     "UpdateItem MESSAGES#u / MESSAGE#id, GSI1PK and GSI1SK removed",
     messages.mark_read,
-    "1 update",
     differs="On the condition that it exists: a late click makes no message of nothing.",
 )
 def mark_read(ask: Ask) -> Both:
@@ -154,7 +147,7 @@ def mark_read(ask: Ask) -> Both:
     "Send a hot deal to all users",
     "Scan UserIndex; PutItem MESSAGES#u each",
     announcements.send_part,
-    "1 batch get + 1 scan + 2 batch inserts + 1 update",
+    requests="1 batch get + 1 scan + 2 batch inserts + 1 update",
     differs=f"{SENT} Who wants none is told by the index's key.",
 )
 def hot_deal(ask: Ask) -> Both:
@@ -168,7 +161,7 @@ def hot_deal(ask: Ask) -> Both:
     "Tell the watchers of a brand of a new deal",
     "Query BRANDWATCH#b; PutItem MESSAGES#u each",
     announcements.send_part,
-    "1 batch get + 1 query + 1 batch insert + 1 update",
+    requests="1 batch get + 1 query + 1 batch insert + 1 update",
     differs=ANNOUNCED,
 )
 def new_deal_of_brand(ask: Ask) -> Both:
@@ -186,7 +179,7 @@ def new_deal_of_brand(ask: Ask) -> Both:
     "Tell the watchers of a category of a new deal",
     "Query CATEGORYWATCH#c; PutItem MESSAGES#u each",
     announcements.send_part,
-    "1 batch get + 1 query + 1 batch insert + 1 update",
+    requests="1 batch get + 1 query + 1 batch insert + 1 update",
     differs=ANNOUNCED,
 )
 def new_deal_of_category(ask: Ask) -> Both:

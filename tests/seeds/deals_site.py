@@ -39,7 +39,6 @@ LISTED = "The deals know which pages feature them, so an edit reaches every copy
     "Create a deal",
     "PutItem DEAL#id",
     publishing.publish,
-    "1 transaction",
     differs="With its offer, first price, counters and list of days. Buckets are days (all deals), months (a category) "
     f"and years (a brand) instead of days everywhere, so a small brand takes one query. {CARDS}",
 )
@@ -59,7 +58,6 @@ def create_deal(ask: Ask) -> Both:
     "Create a brand",
     "transaction: PutItem BRAND#b, if it is not there; ADD to BRANDS",
     brands.create,
-    "1 transaction",
     differs="Each name is an item of its own: one set of all names costs 13 KB a write at 1,000 of them and ends at "
     "some 30,000.",
 )
@@ -75,7 +73,6 @@ def create_brand(ask: Ask) -> Both:
     "Create a category",
     "PutItem CATEGORY#c",
     categories.create,
-    "1 transaction",
     differs="There are eight, which an empty table gets; with the item come its counters.",
 )
 def create_category(ask: Ask) -> Both:
@@ -87,12 +84,7 @@ def create_category(ask: Ask) -> Both:
 
 
 @MODEL.question(
-    4,
-    "Set the front page's featured deals",
-    "UpdateItem FRONTPAGE",
-    featured.set_featured,
-    "1 transaction",
-    differs=LISTED,
+    4, "Set the front page's featured deals", "UpdateItem FRONTPAGE", featured.set_featured, differs=LISTED
 )
 def feature_on_front_page(ask: Ask) -> Both:
     """the order on the page, and the deals that say that it features them"""
@@ -100,12 +92,7 @@ def feature_on_front_page(ask: Ask) -> Both:
 
 
 @MODEL.question(
-    5,
-    "Set a category's featured deals",
-    "UpdateItem CATEGORY#c",
-    featured.set_featured,
-    "1 transaction",
-    differs=LISTED,
+    5, "Set a category's featured deals", "UpdateItem CATEGORY#c", featured.set_featured, differs=LISTED
 )
 def feature_on_category(ask: Ask) -> Both:
     """the order on the page, and the deals that say that it features them"""
@@ -117,7 +104,6 @@ def feature_on_category(ask: Ask) -> Both:
     "Set the Editors' Choice page's featured deals",
     "UpdateItem EDITORSCHOICE",
     featured.set_featured,
-    "1 transaction",
     differs=LISTED,
 )
 def feature_on_editors_choice(ask: Ask) -> Both:
@@ -147,7 +133,7 @@ def feature(page_id: str, change: Callable[..., FeaturedPage] = featured.set_fea
     "Front page and latest deals",
     "GetItem FRONTPAGE; Query GSI1 DEALS#day, a day back each",
     lists.front_page,
-    "1 batch get + d queries",
+    requests="1 batch get + d queries",
     differs="Only days that hold deals are asked; ids are times: a scheduled deal appears by itself. The book copies "
     "the latest deals to several items against hot partitions: here visitors share a page of two seconds.",
 )
@@ -164,7 +150,7 @@ def front_page(ask: Ask) -> Both:
     "Category and its latest deals",
     "GetItem CATEGORY#c; Query GSI3 CATEGORY#c#day, a day back each",
     lists.category_page,
-    "1 batch get + d queries",
+    requests="1 batch get + d queries",
     differs="A month is a bucket. Counters come with it.",
 )
 def category_page(ask: Ask) -> Both:
@@ -181,7 +167,7 @@ def category_page(ask: Ask) -> Both:
     )
 
 
-@MODEL.question(9, "Editors' Choice page", "GetItem EDITORSCHOICE", lists.editors_choice, "1 get")
+@MODEL.question(9, "Editors' Choice page", "GetItem EDITORSCHOICE", lists.editors_choice)
 def editors_choice(ask: Ask) -> Both:
     """the page's list without what is over"""
     feature(EDITORS_CHOICE)
@@ -194,7 +180,7 @@ def editors_choice(ask: Ask) -> Both:
     "Latest deals of a brand",
     "Query GSI2 BRAND#b#day, a day back each",
     lists.brand_page,
-    "1 batch get + d queries",
+    requests="1 batch get + d queries",
     differs="A year is a bucket. The brand and its counters come with it.",
 )
 def brand_page(ask: Ask) -> Both:
@@ -205,7 +191,7 @@ def brand_page(ask: Ask) -> Both:
 
 
 @MODEL.question(
-    11, "All brands", "GetItem BRANDS", brands.names, "1 query", differs="From A to Z, 100 at a time: see 2."
+    11, "All brands", "GetItem BRANDS", brands.names, differs="From A to Z, 100 at a time: see 2."
 )
 def all_brands(ask: Ask) -> Both:
     """slug and name of every brand"""
@@ -219,7 +205,6 @@ def all_brands(ask: Ask) -> Both:
     "One deal",
     "GetItem DEAL#id",
     deals.get,
-    "1 batch get",
     differs="The offer (price, stock, expiry) is an item of its own: a flash sale contends on 200 bytes.",
 )
 def one_deal(ask: Ask) -> Both:

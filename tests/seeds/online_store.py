@@ -33,7 +33,6 @@ MODEL = Model(
     "A user's profile",
     "GetItem USER#u / PROFILE#u",
     profiles.get,
-    "1 get",
     differs="The password's hash is in another item, which no page of a profile reads.",
 )
 def profile(ask: Ask) -> Both:
@@ -47,7 +46,6 @@ def profile(ask: Ask) -> Both:
     "A user's orders",
     "Query USER#u, begins_with ORDER#",
     orders.of_user,
-    "1 query",
     differs="25 a page, newest first.",
 )
 def orders_of_user(ask: Ask) -> Both:
@@ -60,7 +58,6 @@ def orders_of_user(ask: Ask) -> Both:
     "An order and its items",
     "Query inverted index ORDER#id",
     orders.get_with_lines,
-    "1 query",
     differs="Both meet in GSI1: an inverted index would hold every item of the table.",
 )
 def order_with_items(ask: Ask) -> Both:
@@ -82,7 +79,6 @@ def order_with_items(ask: Ask) -> Both:
     "A user's orders of a status",
     "Query GSI USER#u, begins_with Status#",
     orders.of_user,
-    "1 query",
     differs="25 a page, newest first. The index holds the card.",
 )
 def orders_of_status(ask: Ask) -> Both:
@@ -96,7 +92,6 @@ def orders_of_status(ask: Ask) -> Both:
     "All open orders",
     "Scan sparse index PlacedId",
     orders.waiting,
-    "4 queries",
     differs="Four shards, oldest first, 25 a page: a scan has no order, and one partition takes 1,000 writes a second.",
 )
 def open_orders(ask: Ask) -> Both:
@@ -110,7 +105,6 @@ def open_orders(ask: Ask) -> Both:
     "Place an order",
     "transaction: PutItem USER#u / ORDER#id; PutItem ITEM#id / ORDER#id each",
     order_changes.place,
-    "1 query + 1 transaction",
     differs="The cart's lines become the order's items. Stock, payments, message and mail go with it. A form sent "
     "twice makes one order.",
 )

@@ -34,7 +34,6 @@ HEAD = "A head counts the lines and says which deals they are: a deal has one li
     "Insert and update items placed in a cart",
     "PutItem AccountID / Status#Timestamp",
     cart_changes.add,
-    "1 batch get + 1 transaction",
     differs=f"{HEAD} The offer is read: what is over or sold out cannot be added.",
 )
 def add_to_cart(ask: Ask) -> Both:
@@ -52,7 +51,6 @@ def add_to_cart(ask: Ask) -> Both:
     "Move an item between ACTIVE and SAVED",
     "DeleteItem, PutItem AccountID / Status#Timestamp",
     cart_changes.move,
-    "1 batch get + 1 transaction",
     differs="One transaction: a crash between two writes would lose the item, or keep it twice.",
 )
 def save_for_later(ask: Ask) -> Both:
@@ -69,7 +67,6 @@ def save_for_later(ask: Ask) -> Both:
     "A user's items that are ACTIVE or SAVED, newest first",
     "Query AccountID, begins_with Status",
     carts.read,
-    "2 queries",
     differs="Both statuses, for the cart page shows both; the head comes with the first.",
 )
 def read_cart(ask: Ask) -> Both:
@@ -86,7 +83,6 @@ def read_cart(ask: Ask) -> Both:
     "A user's items that are PURCHASED, newest first",
     "Query AccountID, begins_with PURCHASED",
     orders.bought,
-    "1 query",
     differs="In pages. What went back is RETURNED. The lines of one order are read by the moment when it was placed.",
 )
 def purchased(ask: Ask) -> Both:
@@ -99,7 +95,6 @@ def purchased(ask: Ask) -> Both:
     "Users with a product in a status, newest first",
     "Query GSI ItemSKU, begins_with Status",
     orders.carts_with,
-    "1 query",
     differs="The index holds what the list shows. Visitors, who have no account, are not in it.",
 )
 def carts_with(ask: Ask) -> Both:
@@ -121,7 +116,6 @@ def carts_with(ask: Ask) -> Both:
     "Users with a product in a status, on a date",
     "Query GSI ItemSKU, Status#DateT00:00:00 to Status#DateT23:59:59",
     orders.carts_with,
-    "1 query",
     differs="Up to the start of the next day: T23:59:59 loses what came in the last second.",
 )
 def carts_with_on_a_day(ask: Ask) -> Both:
@@ -140,7 +134,7 @@ def carts_with_on_a_day(ask: Ask) -> Both:
     "Complex ad hoc queries, offline",
     "Streams, Lambda, Firehose, Athena",
     runs.start,
-    "none",
+    requests="none",
     differs="A nightly snapshot of the table as Parquet, which Athena reads, too; DuckDB answers.",
 )
 def ad_hoc(ask: Ask) -> Both:
