@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -22,13 +20,11 @@ GAP = 100  # positions between the values of a list
 WORD = re.compile(
     "[^ \\t-\\r\\x1c-\\x1f\\u1680\\u2000-\\u2006\\u2008-\\u200a\\u2028\\u2029\\u205f\\u3000]{1,255}"
 )
-NUMBERS = {"long": (-(2**63), 2**63 - 1), "unsigned_long": (0, 2**64 - 1)}
+NUMBERS = {"unsigned_long": (0, 2**64 - 1)}
 MAPPING_PARAMETERS = {
     "keyword": {"type", "index", "doc_values", "norms", "index_options", "fields"},
     "text": {"type", "index", "norms", "index_options", "fields", "analyzer", "search_analyzer"},
-    "long": {"type", "index", "doc_values"},
     "unsigned_long": {"type", "index", "doc_values"},
-    "binary": {"type", "doc_values"},
 }
 INDEX_OPTIONS = {"keyword": ("docs", "freqs"), "text": ("docs", "freqs", "positions", "offsets")}
 
@@ -86,11 +82,11 @@ class Field:
             raise unmappable(f"Unknown value [{options}] for field [index_options] of [{name}]")
         analyzer = spec.get("analyzer", "standard")
         at_search = spec.get("search_analyzer", analyzer)
-        indexed = spec.get("index", kind != "binary")
+        indexed = spec.get("index", True)
         is_analysed = is_text and indexed
         if is_analysed and (lacking := {analyzer, at_search} - analyzers.keys()):
             raise unmappable(f"analyzer {sorted(lacking)} has not been configured in mappings")
-        doc_values = spec.get("doc_values", kind != "binary") and not is_text
+        doc_values = spec.get("doc_values", True) and not is_text
         analyses = (analyzers[analyzer], analyzers[at_search]) if is_analysed else (whitespace, whitespace)
         yield cls(name, kind, indexed, doc_values, spec.get("norms", is_text), options, *analyses)
         for inner, inner_spec in spec.get("fields", {}).items():
@@ -108,8 +104,6 @@ class Field:
             if not least <= number <= most:
                 raise ValueError
             return number
-        if self.type == "binary":
-            return base64.b64decode(given, validate=True)
         return str(given).lower() if isinstance(given, bool) else str(given)
 
 
@@ -132,7 +126,7 @@ class Doc:
             flat = [inner for value in flat for inner in listed(value)]
         try:
             values = [one.value(value) for value in flat if value is not None]
-        except (ValueError, TypeError, binascii.Error):
+        except (ValueError, TypeError):
             told = f"in document with id '{self.id}'. Preview of field's value: '{given}'"
             raise unmappable(f"failed to parse field [{one.name}] of type [{one.type}] {told}") from None
         if not values:
@@ -186,8 +180,6 @@ class Snapshot:
     def searchable(self, name: str) -> Field | None:
         """Return a field that a query names, or None if there is no such field: then nothing matches."""
         found = self.fields.get(name)
-        if found and found.type == "binary":
-            raise no_query("Binary fields do not support searching")
         if found and not (found.indexed or found.doc_values):
             raise no_query(f"Cannot search on field [{name}] since it is not indexed.")
         return found

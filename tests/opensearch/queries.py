@@ -11,10 +11,9 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from tests.opensearch.documents import NUMBERS, Scores, Snapshot, number_of
-from tests.opensearch.errors import illegal, listed, no_query, only_known, unparsed
+from tests.opensearch.documents import NUMBERS, Scores, Snapshot
+from tests.opensearch.errors import listed, no_query, only_known, unparsed
 
-MAX_TERMS = 65536  # of a query
 QUERIES: dict[str, Callable[[Snapshot, Any], Scores]] = {}
 
 
@@ -27,8 +26,8 @@ def scores_of(snapshot: Snapshot, query: Any) -> Scores:
     return QUERIES[name](snapshot, body)
 
 
-def query(*known: str, of_field: str = "", is_short: bool = True) -> Callable[[Callable[..., Scores]], Any]:
-    """Name a query as its function; `of_field` is what the short form gives, instead of an object."""
+def query(*known: str, of_field: bool = False) -> Callable[[Callable[..., Scores]], Any]:
+    """Name a query as its function; one `of_field` says of which, and its rest in an object, never in short."""
 
     def named(function: Callable[..., Scores]) -> Callable[..., Scores]:
         name = function.__name__.rstrip("_")
@@ -40,13 +39,10 @@ def query(*known: str, of_field: str = "", is_short: bool = True) -> Callable[[C
                     raise unparsed(f"[{name}] query doesn't support multiple fields")
                 [(field_name, body)] = body.items()
                 target = [field_name]
-                body = body if isinstance(body, dict) or not is_short else {of_field: body}
             if not isinstance(body, dict):
                 raise unparsed(f"[{name}] query malformed, no start_object after query name")
-            only_known(body, {*known, of_field, "boost", "_name"} - {""}, name)
-            if of_field and is_short and body.get(of_field) is None:
-                raise illegal("value cannot be null")
-            given = {key: value for key, value in body.items() if key not in ("boost", "_name")}
+            only_known(body, {*known, "boost"}, name)
+            given = {key: value for key, value in body.items() if key != "boost"}
             boost = float(body.get("boost", 1))
             return {number: score * boost for number, score in function(snapshot, *target, **given).items()}
 
@@ -92,89 +88,36 @@ def bool_(snapshot: Snapshot, minimum_should_match: Any = None, **clauses: Any) 
     }
 
 
-@query("queries", "tie_breaker")
-def dis_max(snapshot: Snapshot, queries: Any = (), tie_breaker: float = 0.0) -> Scores:
-    if not queries:
-        raise unparsed("[dis_max] requires 'queries' field with at least one clause")
-    by_doc = defaultdict(list)
-    for one in listed(queries):
-        for number, score in scores_of(snapshot, one).items():
-            by_doc[number].append(score)
-    return {n: max(scores) + tie_breaker * (sum(scores) - max(scores)) for n, scores in by_doc.items()}
-
-
-@query("field")
-def exists(snapshot: Snapshot, field: str = "") -> Scores:
-    one = snapshot.fields.get(field)
-    return dict.fromkeys(snapshot.values[field], 1.0) if one and (one.indexed or one.doc_values) else {}
-
-
-@query(of_field="value")
+@query("value", of_field=True)
 def term(snapshot: Snapshot, name: str, value: Any) -> Scores:
     return snapshot.term(name, value)
 
 
-def terms(snapshot: Snapshot, body: Any) -> Scores:
-    named = {key: value for key, value in body.items() if key not in ("boost", "_name")}
-    if len(named) != 1 or not isinstance(next(iter(named.values())), list):
-        raise unparsed("[terms] query requires one field with an array of terms")
-    [(name, values)] = named.items()
-    if len(values) > MAX_TERMS:
-        most = f"The number of terms [{len(values)}] has exceeded the allowed maximum of [{MAX_TERMS}]"
-        raise no_query(f"{most}. This maximum can be set by changing the [index.max_terms_count] setting.")
-    found = {number for value in values for number in snapshot.term(name, value)}
-    return dict.fromkeys(found, float(body.get("boost", 1)))
+@query("gte", "lte", of_field=True)
+def range_(snapshot: Snapshot, name: str, gte: int, lte: int) -> Scores:
+    if (one := snapshot.searchable(name)) is None or one.type not in NUMBERS:
+        raise no_query(f"[range] of [{name}], which is no number")
+    return {
+        n: 1.0 for n, values in snapshot.values[name].items() if any(gte <= value <= lte for value in values)
+    }
 
 
-QUERIES["terms"] = terms
-BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
-    "gt": lambda value, bound: value > bound,
-    "gte": lambda value, bound: value >= bound,
-    "lt": lambda value, bound: value < bound,
-    "lte": lambda value, bound: value <= bound,
-}
-
-
-@query("gt", "gte", "lt", "lte", of_field="gte", is_short=False)
-def range_(snapshot: Snapshot, name: str, **given: Any) -> Scores:
-    one = snapshot.searchable(name)
-    if one is None:
-        return {}
-    read = number_of if one.type in NUMBERS else str
-    tests = [(BOUNDS[kind], read(bound)) for kind, bound in given.items() if bound is not None]
-    if one.type in NUMBERS:
-        pairs = [(value, [number]) for number, values in snapshot.values[name].items() for value in values]
-    else:
-        pairs = [(word, list(docs)) for word, docs in snapshot.postings[name].items()]
-    return {n: 1.0 for value, docs in pairs if all(test(value, to) for test, to in tests) for n in docs}
-
-
-@query(of_field="value")
+@query("value", of_field=True)
 def prefix(snapshot: Snapshot, name: str, value: str) -> Scores:
     found = snapshot.strings(name, "prefix")
     return {number: 1.0 for word, docs in found.items() if word.startswith(value) for number in docs}
 
 
-@query("fuzziness", "prefix_length", "transpositions", "max_expansions", of_field="value")
-def fuzzy(
-    snapshot: Snapshot,
-    name: str,
-    value: str,
-    fuzziness: Any = "AUTO",
-    prefix_length: int = 0,
-    transpositions: bool = True,
-    max_expansions: int = 50,
-) -> Scores:
-    edits = (len(value) > 2) + (len(value) > 5) if fuzziness == "AUTO" else int(fuzziness)
-    if not 0 <= edits <= 2:
+@query("value", "fuzziness", "max_expansions", of_field=True)
+def fuzzy(snapshot: Snapshot, name: str, value: str, fuzziness: int, max_expansions: int) -> Scores:
+    if not 0 <= fuzziness <= 2:
         raise no_query("maxEdits must be between 0 and 2")
     found = snapshot.strings(name, "fuzzy")
     near, letters = [], set(value)
     for word in found:
-        may_be = abs(len(word) - len(value)) <= edits and len(letters.difference(word)) <= edits
-        if may_be and word.startswith(value[:prefix_length]):
-            distance = edit_distance(value[prefix_length:], word[prefix_length:], transpositions)
-            if distance <= edits:
+        if abs(len(word) - len(value)) <= fuzziness and len(letters.difference(word)) <= fuzziness:
+            distance = edit_distance(value, word)
+            if distance <= fuzziness:
                 near.append((distance / min(len(word), len(value)), word))
     kept = sorted(near)[:max_expansions]
     most = max((len(found[word]) for _, word in kept), default=0)  # the words count as equally rare
@@ -186,28 +129,24 @@ def fuzzy(
 
 
 @lru_cache(10_000)
-def edit_distance(one: str, other: str, transpositions: bool) -> int:
+def edit_distance(one: str, other: str) -> int:
     before: list[int] = []
     last = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
         row = [i]
         for j, there in enumerate(other, 1):
             row.append(min(last[j] + 1, row[-1] + 1, last[j - 1] + (letter != there)))
-            if transpositions and i > 1 < j and letter == other[j - 2] and one[i - 2] == there:
+            if i > 1 < j and letter == other[j - 2] and one[i - 2] == there:
                 row[j] = min(row[j], before[j - 2] + 1)
         before, last = last, row
     return last[-1]
 
 
-@query("slop", of_field="query")
-def match_phrase(snapshot: Snapshot, name: str, query: Any, slop: int = 0) -> Scores:
+@query("query", "slop", of_field=True)
+def match_phrase(snapshot: Snapshot, name: str, query: str, slop: int) -> Scores:
     one = snapshot.searchable(name)
-    if one is None or one.type != "text":
-        return snapshot.term(name, query)
-    slots = [(at, words) for at, words in enumerate(one.search_analyze(str(query))) if words]
-    if len(slots) == 1 and len(slots[0][1]) == 1:
-        return snapshot.term(name, slots[0][1][0])
-    if one.options not in ("positions", "offsets"):
+    slots = list(enumerate(one.search_analyze(query))) if one else []
+    if one is None or one.options != "positions":
         raise no_query(f"field:[{name}] was indexed without position data; cannot run PhraseQuery")
     postings = snapshot.postings[name]
     found = [{n for word in words for n in postings.get(word, ())} for _, words in slots]

@@ -27,9 +27,7 @@ class Hit:
     score: float
 
 
-SEARCH = (
-    "query from size sort search_after track_total_hits _source aggs aggregations terminate_after timeout"
-)
+SEARCH = "query from size sort search_after track_total_hits _source aggs aggregations"
 
 
 def search(indices: list[Index], body: Json) -> Json:
@@ -44,15 +42,12 @@ def search(indices: list[Index], body: Json) -> Json:
         raise ShardRefused(400, "illegal_argument_exception", f"Result window is too large, {most}.")
     found: list[Hit] = []
     snapshots = [index.snapshot() for index in indices]
-    stop = body.get("terminate_after") or inf
-    is_cut = False
     for index, snapshot in zip(indices, snapshots, strict=True):
         scores = sorted(scores_of(snapshot, body.get("query", {"match_all": {}})).items())
-        is_cut = is_cut or len(scores) > stop
-        found += [Hit(index, snapshot, *pair) for at, pair in enumerate(scores) if at < stop]
+        found += [Hit(index, snapshot, *pair) for pair in scores]
     aggregations = aggregate(body.get("aggs", body.get("aggregations", {})), snapshots, found)
     keys = sort_keys(body.get("sort", []))
-    told = {"took": 0, "timed_out": False, "_shards": SHARDS} | ({"terminated_early": True} if is_cut else {})
+    told = {"took": 0, "timed_out": False, "_shards": SHARDS}
     best = max((hit.score for hit in found), default=None) if size and not keys else None
     ordered = in_order(found, keys, snapshots, body.get("search_after"), start)
     hits = [

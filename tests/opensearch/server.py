@@ -15,14 +15,12 @@ import orjson
 
 from tests.opensearch.errors import Json, Refused, illegal, invalid, listed, no_index, only_known, unparsed
 from tests.opensearch.index import SHARDS, Answer, Index, matches
-from tests.opensearch.queries import scores_of
 from tests.opensearch.searches import search
 
 Fault = Callable[[str, str], tuple[int, bytes, str] | None]
 
 JSON = "application/json; charset=UTF-8"
 NOT_IN_NAMES = set('\\/*?"<>| ,#:')
-WRITING = "op_type if_seq_no if_primary_term refresh require_alias timeout"
 SEARCHING = "ignore_unavailable allow_no_indices expand_wildcards preference"
 SHOWN = "_source _source_includes _source_excludes realtime refresh preference"
 NAMES = "ignore_unavailable allow_no_indices expand_wildcards timeout"
@@ -272,18 +270,6 @@ class StandIn:
 
     # Documents
 
-    def _get_doc(self, request: Request) -> Answer:
-        told = self._one(request.path["index"]).found(request.path["id"], request.wanted)
-        return 200 if told["found"] else 404, told
-
-    def _put_doc(self, request: Request) -> Answer:
-        params = request.params
-        action = "create" if request.path["verb"] == "create" else params.get("op_type", "index")
-        index = self._written(request.path["index"], require_alias=request.flag("require_alias"))
-        status, told = index.write(action, request.path["id"], request.json(), _expected(params, action))
-        _refresh([index], request)
-        return status, told
-
     def _multi_get(self, request: Request) -> Answer:
         body = request.json()
         only_known(body, {"docs", "ids"}, "mget")
@@ -356,13 +342,6 @@ class StandIn:
     def _search(self, request: Request) -> Answer:
         return 200, search(self._searched(request), request.json())
 
-    def _count(self, request: Request) -> Answer:
-        body = request.json()
-        only_known(body, {"query"}, "count")
-        query = body.get("query", {"match_all": {}})
-        counts = [len(scores_of(index.snapshot(), query)) for index in self._searched(request)]
-        return 200, {"count": sum(counts), "_shards": SHARDS}
-
 
 def _no_aliases(names: list[str]) -> Refused:
     return Refused(404, "aliases_not_found_exception", f"aliases [{','.join(names)}] missing")
@@ -388,7 +367,7 @@ def _refresh(indices: list[Index], request: Request) -> None:
         index.refresh()
 
 
-NAME, ID = r"/(?P<index>(?!_)[^/]+)", r"/(?P<id>[^/]+)"
+NAME = r"/(?P<index>(?!_)[^/]+)"
 ROUTES: list[tuple[str, Any, str, Callable[[StandIn, Request], Answer]]] = [
     (methods, re.compile(shape), known, run)
     for methods, shape, known, run in (
@@ -398,13 +377,10 @@ ROUTES: list[tuple[str, Any, str, Callable[[StandIn, Request], Answer]]] = [
         ("PUT", NAME, "timeout wait_for_active_shards", StandIn._create_index),
         ("DELETE", NAME, NAMES, StandIn._delete_index),
         ("GET HEAD", NAME, NAMES, StandIn._get_index),
-        ("GET HEAD", f"{NAME}/_doc{ID}", SHOWN, StandIn._get_doc),
-        ("PUT POST", f"{NAME}/_(?P<verb>doc|create){ID}", WRITING, StandIn._put_doc),
         ("GET POST", f"(?:{NAME})?/_mget", SHOWN, StandIn._multi_get),
         ("PUT POST", f"(?:{NAME})?/_bulk", "refresh require_alias timeout", StandIn._bulk),
         ("GET POST", f"{NAME}/_refresh", SEARCHING, StandIn._refresh_index),
         ("GET POST", f"{NAME}/_search", f"{SEARCHING} allow_partial_search_results", StandIn._search),
-        ("GET POST", f"{NAME}/_count", SEARCHING, StandIn._count),
     )
 ]
 
