@@ -272,9 +272,14 @@ def test_a_first_step_is_void_with_another_password_or_factor(app: App, browser:
     sign_in(stranger)
     browser.post("/account/password/", {"old_password": PASSWORD, "password": "a much better one"})
     assert step_two(stranger, app.code(timezone.now()))["Location"].startswith("/account/sign-in/?")
-    sign_in(stranger, password="a much better one")
+    another = Client()
+    for half_signed_in in (stranger, another):
+        sign_in(half_signed_in, password="a much better one")
     two_factor.turn_off(users.get("ada"), by="root", now=timezone.now())
     assert step_two(stranger, app.code(timezone.now()))["Location"].startswith("/account/sign-in/?")
+    sign_in(browser, password="a much better one")
+    _, new_app = set_up(browser, password="a much better one")
+    assert step_two(another, new_app.code(clock(seconds=30)))["Location"].startswith("/account/sign-in/?")
 
 
 def test_a_first_step_lasts_ten_minutes(app: App, monkeypatch: pytest.MonkeyPatch):

@@ -27,7 +27,7 @@ def test_manage_py_says_which_dealsite_this_is(argument, tmp_path):
         text=True,
         check=True,
     )
-    versions = f"Dealsite 0.2.0 (Django {django.__version__}, Python {platform.python_version()})"
+    versions = f"Dealsite {__version__} (Django {django.__version__}, Python {platform.python_version()})"
     assert told.stdout == f"{versions}\n"
 
 
