@@ -21,6 +21,7 @@ from dealsite.data.commerce.order_record import Order
 from dealsite.data.commerce.payment_record import apply_totals
 from dealsite.data.jobs import jobs
 from dealsite.data.table.errors import NotFound
+from dealsite.data.table.paging import to_end
 from tests.builders import EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.people import give_card
 
@@ -138,3 +139,9 @@ def run_jobs(*, now: datetime = NOW) -> Counter[str]:
             handler(job, now)
         jobs.finish(job)
     return done
+
+
+def waiting(status: str) -> list[str]:
+    """Return the orders that wait, page after page."""
+    pages = to_end(lambda after: orders.waiting(status, after=after))
+    return [card.id for page in pages for card in page.rows]

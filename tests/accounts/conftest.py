@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -67,3 +68,16 @@ def ada(whole_table: None) -> User:
 def sign_in(browser: Client, name: str = "ada", password: str = PASSWORD, **more: Any) -> Any:
     """Send the sign-in form; `more` goes into the request's environment."""
     return browser.post("/account/sign-in/", {"name": name, "password": password}, **more)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., datetime]:
+    """A function that moves the time on and returns it."""
+    times = [timezone.now().replace(second=5, microsecond=0)]
+    monkeypatch.setattr(timezone, "now", lambda: times[-1])
+
+    def move(**by: float) -> datetime:
+        times.append(times[-1] + timedelta(**by))
+        return times[-1]
+
+    return move

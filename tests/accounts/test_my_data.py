@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,6 @@ from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import make_brand, make_deal
 
 PAGE = "/account/my-data/"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A function that moves the time on and returns it."""
-    times = [timezone.now()]
-    monkeypatch.setattr(timezone, "now", lambda: times[-1])
-
-    def move(**by: float) -> datetime:
-        times.append(times[-1] + timedelta(**by))
-        return times[-1]
-
-    return move
 
 
 def test_who_is_signed_in_gets_all_that_is_theirs_at_once(browser: Client, ada: User):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pyotp
@@ -52,19 +52,6 @@ urlpatterns = [
 def _test_pages(settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.accounts.test_reauthentication"
     done.clear()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A function that moves the time on and returns it."""
-    times = [timezone.now()]
-    monkeypatch.setattr(timezone, "now", lambda: times[-1])
-
-    def move(**by: float) -> datetime:
-        times.append(times[-1] + timedelta(**by))
-        return times[-1]
-
-    return move
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,19 +33,6 @@ class App:
 
     def code(self, now: datetime, offset: int = 0) -> str:
         return self.totp.at(now, counter_offset=offset)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., datetime]:
-    """A function that moves the time on and returns it."""
-    times = [timezone.now().replace(second=5, microsecond=0)]
-    monkeypatch.setattr(timezone, "now", lambda: times[-1])
-
-    def move(**by: float) -> datetime:
-        times.append(times[-1] + timedelta(**by))
-        return times[-1]
-
-    return move
 
 
 def set_up(browser: Client, code: str | None = None, password: str = PASSWORD) -> tuple[Any, App]:

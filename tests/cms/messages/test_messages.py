@@ -249,19 +249,20 @@ def test_nothing_typed_is_lost_when_the_table_is_away(editor, deal, monkeypatch)
     assert inputs(response)["headline"] == "Mine"
 
 
+TYPED = {
+    "title": "Brand new",
+    "brand": "Nordlicht",
+    "category": "peripherals-networking",
+    "price": "9.90",
+    "link": "https://shop.example/x",
+    "action": "publish",
+    "version": "0",
+}
+
+
 def test_publishing_a_draft_can_announce_it(editor, deal):
     address = reverse("cms_draft", args=[new_ulid(NOW)])
-    typed = {
-        "title": "Brand new",
-        "brand": "Nordlicht",
-        "category": "peripherals-networking",
-        "price": "9.90",
-        "link": "https://shop.example/x",
-        "announce": "on",
-        "action": "publish",
-        "version": "0",
-    }
-    assert editor.post(address, typed).status_code == 302
+    assert editor.post(address, TYPED | {"announce": "on"}).status_code == 302
     (row,) = sent()
     assert (row.headline, row.audience.is_union) == ("Brand new", True)
     run_all(now=NOW)
@@ -271,16 +272,7 @@ def test_publishing_a_draft_can_announce_it(editor, deal):
 
 def test_publishing_announces_nothing_unless_it_is_asked_for(editor, deal):
     address = reverse("cms_draft", args=[new_ulid(NOW)])
-    typed = {
-        "title": "Brand new",
-        "brand": "Nordlicht",
-        "category": "peripherals-networking",
-        "price": "9.90",
-        "link": "https://shop.example/x",
-        "action": "publish",
-        "version": "0",
-    }
-    assert editor.post(address, typed).status_code == 302
+    assert editor.post(address, TYPED).status_code == 302
     assert sent() == []
 
 

@@ -27,7 +27,7 @@ from dealsite.data.table.ids import iso, new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal, make_id
 from tests.measuring import measured
 from tests.people import make_user
-from tests.shop import ANN, BOB, add, buy, delete, make_deals
+from tests.shop import ANN, BOB, add, buy, delete, make_deals, waiting
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 MINUTE = timedelta(minutes=1)
@@ -37,17 +37,6 @@ MINUTE = timedelta(minutes=1)
 def _shoppers(whole_table) -> None:
     make_user("ann")
     make_user("bob")
-
-
-def listed(status: str) -> list[str]:
-    """Every order that waits, page after page."""
-    found, after = [], None
-    while True:
-        page = orders.waiting(status, after=after)
-        found += [card.id for card in page.rows]
-        after = page.after
-        if after is None:
-            return found
 
 
 def ship(order: order_record.Order, **more) -> order_record.Order:
@@ -137,15 +126,15 @@ def test_an_order_waits_where_its_status_says(wait_for_indexes):
         buy("ann" if n % 2 else "bob", make_deal(), now=NOW + n * MINUTE) for n in range(3)
     )
     wait_for_indexes()
-    assert listed(PLACED) == [first.id, second.id, third.id]
-    assert listed(SHIPPED) == []
+    assert waiting(PLACED) == [first.id, second.id, third.id]
+    assert waiting(SHIPPED) == []
     ship(second)
     order_changes.cancel("bob", third.id, by="bob", now=NOW + HOUR)
     wait_for_indexes()
-    assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [second.id])
+    assert (waiting(PLACED), waiting(SHIPPED)) == ([first.id], [second.id])
     deliver(second)
     wait_for_indexes()
-    assert (listed(PLACED), listed(SHIPPED)) == ([first.id], [])
+    assert (waiting(PLACED), waiting(SHIPPED)) == ([first.id], [])
 
 
 def many_orders(count: int) -> list[str]:
@@ -160,7 +149,7 @@ def many_orders(count: int) -> list[str]:
 @pytest.mark.engines("native", "local")
 def test_waiting_orders_come_in_pages_that_skip_and_repeat_nothing():
     found = sorted(many_orders(60))
-    assert listed(PLACED) == found
+    assert waiting(PLACED) == found
     first = measured(orders.waiting)(PLACED)
     assert (len(first.rows), first.before) == (25, None)
     second = orders.waiting(PLACED, after=first.after)

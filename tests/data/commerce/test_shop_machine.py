@@ -35,7 +35,7 @@ from dealsite.data.jobs.jobs import Job
 from dealsite.data.table import errors, ids
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.people import make_user
-from tests.shop import ADDRESS, CATEGORY
+from tests.shop import ADDRESS, CATEGORY, waiting
 
 RUNS = max(600, int(os.environ.get("SHOP_RUNS") or 0))
 LOCAL_RUNS = max(30, int(os.environ.get("SHOP_LOCAL_RUNS") or 0))
@@ -557,16 +557,6 @@ class Shop(RuleBasedStateMachine):
 def ref(line: ModelLine) -> str:
     """Return how a form names a line."""
     return f"{line.status}.{ids.iso(line.at)}.{line.id}"
-
-
-def waiting(status: Any) -> list[str]:
-    found, after = [], None
-    while True:
-        page = orders.waiting(status, after=after)
-        found += [card.id for card in page.rows]
-        after = page.after
-        if after is None:
-            return found
 
 
 def run(count: int, monkeypatch: pytest.MonkeyPatch, *, steps: int = STEPS) -> None:

@@ -410,27 +410,23 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_
     assert (jobs.get(JOB).state, jobs.get(JOB).error) == ("done", "")
 
 
-def test_a_deal_that_is_gone_by_then_cancels_its_announcement(wait_for_indexes):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (deal_changes.delete, "The deal was deleted, or moved to another time."),
+        (deal_changes.expire_now, "The deal has expired."),
+    ],
+)
+def test_a_deal_that_is_gone_or_over_by_then_cancels_its_announcement(wait_for_indexes, change, said):
     deal = seed()
     wait_for_indexes()
     send(message_id=new_ulid(NOW + HOUR, 5))
-    deal_changes.delete(deals.get(deal.id), by=EDITOR, now=NOW)
+    change(deals.get(deal.id), by=EDITOR, now=NOW)
     wait_for_indexes()
     work(NOW + HOUR)
     job = jobs.get(new_ulid(NOW + HOUR, 5))
-    assert (job.state, job.error) == ("cancelled", "The deal was deleted, or moved to another time.")
+    assert (job.state, job.error) == ("cancelled", said)
     assert received(job.id) == Counter()
-
-
-def test_a_deal_that_has_expired_by_then_cancels_its_announcement(wait_for_indexes):
-    deal = seed()
-    wait_for_indexes()
-    send(message_id=new_ulid(NOW + HOUR, 5))
-    deal_changes.expire_now(deals.get(deal.id), by=EDITOR, now=NOW)
-    wait_for_indexes()
-    work(NOW + HOUR)
-    job = jobs.get(new_ulid(NOW + HOUR, 5))
-    assert (job.state, job.error) == ("cancelled", "The deal has expired.")
 
 
 def test_a_deal_is_announced_in_the_transaction_that_publishes_it(wait_for_indexes):
