@@ -136,6 +136,17 @@ def test_one_of_two_is_removed():
     assert two_factor.get("ada").passkeys == (passkey(),)
 
 
+def test_an_app_is_added_to_the_factor_that_was_seen_and_to_no_other():
+    with_some(1)
+    seen = users.get("ada")
+    two_factor.turn_off(seen, by="root", now=NOW)
+    other = TwoFactor("ada", new_ulid(NOW, 2), "", frozenset({"a hash"}))
+    two_factor.add_passkey(users.get("ada"), other, passkey(1), challenge="asked", key="", now=NOW)
+    with pytest.raises(Conflict):
+        two_factor.add_app(seen, secret="sealed", step=5, key="", now=NOW)
+    assert two_factor.get("ada").secret == ""
+
+
 def test_the_last_is_not_removed_unless_there_is_an_app():
     with_some(1)
     with pytest.raises(Conflict):
