@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import pkgutil
 from collections.abc import Iterator
@@ -170,19 +169,6 @@ def test_every_task_runs_with_the_role_of_its_name():
     assert {name: one["Properties"]["TaskRoleArn"]["Fn::GetAtt"][0] for name, one in tasks.items()} == {
         f"{role.removesuffix('Role')}Task": role for role in ROLES
     }
-
-
-@pytest.mark.parametrize(
-    ("source", "rights"),
-    [
-        ("send('GetItem')", {"GetItem"}),
-        ("table.transact([Put(item=item), writes.Delete(key=key)])", {"PutItem", "DeleteItem"}),
-        ("client.send('BatchExecuteStatement')", {"PartiQLInsert"}),
-        ("say('an item')", set()),
-    ],
-)
-def test_rights_are_read_from_the_source(source, rights):
-    assert calls.rights_in(ast.parse(source)) == rights
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from dealsite.data.table.meters import ACCESS_PATTERNS
-from tests.questions import QUESTIONS, ROOT, budget, name_of, sends_requests, used_elsewhere
+from tests.questions import QUESTIONS, ROOT, name_of, sends_requests, used_elsewhere
 
 # Called from elsewhere, but no question of their own:
 NO_QUESTIONS = {
@@ -31,12 +31,6 @@ def test_each_question_is_measured_once():
     assert found == Counter(QUESTIONS.keys()), (
         "In one test of each function with @access_pattern, call it as measured(...)(...)"
     )
-
-
-def test_a_budget_is_read_as_it_is_written():
-    assert budget("1 batch get + d queries", d=2) == Counter(BatchGetItem=1, Query=2)
-    assert budget("1 scan + 2 batch gets") == Counter(Scan=1, BatchGetItem=2)
-    assert budget("none") == Counter()
 
 
 def test_whatever_is_asked_from_outside_the_data_layer_is_registered():
