@@ -41,15 +41,15 @@ def view():
     return view
 
 
-def ask(path="/", cookies=None, **headers):
-    request = RequestFactory().get(path, headers=headers)
+def ask(path="/", cookies=None, secure=False, **headers):
+    request = RequestFactory().get(path, headers=headers, secure=secure)
     request.COOKIES.update(cookies or {})
     request.htmx = HtmxDetails(request)  # type: ignore[attr-defined]
     return request
 
 
-def body(view, path="/", cookies=None, **headers):
-    return view(ask(path, cookies, **headers)).content.decode()
+def body(view, path="/", cookies=None, secure=False, **headers):
+    return view(ask(path, cookies, secure, **headers)).content.decode()
 
 
 def kept():
@@ -68,14 +68,15 @@ def test_headers_are_kept_with_the_page_and_say_that_it_varies_by_cookie(view):
     assert [view(ask())["Vary"] for _ in range(2)] == ["HX-Request, Accept-Encoding, Cookie"] * 2
 
 
-def test_another_address_host_or_part_is_another_page(view):
+def test_another_address_scheme_host_or_part_is_another_page(view):
     pages = [
         body(view),
         body(view, "/?after=1"),
         body(view, HX_Request="true"),
         body(view, Host="other.example"),
+        body(view, secure=True),
     ]
-    assert pages == ["page 1", "page 2", "page 3", "page 4"]
+    assert pages == ["page 1", "page 2", "page 3", "page 4", "page 5"]
 
 
 @pytest.mark.parametrize("cookie", ["dealsite_session", MessageCookie.cookie_name])
