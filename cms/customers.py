@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import places, query
 from cms.lists.list_address import Tab
-from cms.order_list import order_rows
+from cms.order_list import OF_CUSTOMER, order_rows, order_table
 from cms.payments import with_addresses
 from cms.shared.requests import EditorRequest
 from dealsite.accounts.decorators import back_office
@@ -62,7 +62,8 @@ Beginning = dict[str, str | None]  # after or before which row a page begins
 
 def _orders(username: str, begins: Beginning) -> dict[str, Any]:
     page = orders.of_user(username, after=begins["after"], before=begins["before"])
-    return {"rows": order_rows(page.rows), "after": page.after, "before": page.before}
+    of_table = order_table(OF_CUSTOMER)
+    return {"rows": order_rows(page.rows), "after": page.after, "before": page.before, **of_table}
 
 
 def _payments(username: str, begins: Beginning) -> dict[str, Any]:

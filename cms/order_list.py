@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -17,7 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import id_in, places, query
-from cms.lists.list_address import Tab
+from cms.lists.list_address import Columns, Tab
 from cms.orders import address_of_today
 from cms.payments import payment_address
 from cms.shared.fields import PriceField
@@ -61,6 +62,28 @@ NOTHING_IN = {
     "placed": gettext_lazy("There are no orders to ship."),
     "shipped": gettext_lazy("Nothing is on the way."),
 }
+COLUMNS = Columns(
+    {
+        "bought": gettext_lazy("Bought"),
+        "tags": gettext_lazy("Tags"),
+        "state": gettext_lazy("State"),
+        "payment": gettext_lazy("Payment"),
+        "pieces": gettext_lazy("Pieces"),
+        "total": gettext_lazy("Total"),
+        "paid": gettext_lazy("Paid"),
+        "open": gettext_lazy("To be paid"),
+        "plan": gettext_lazy("Instalments"),
+        "place": gettext_lazy("Goes to"),
+        "user": gettext_lazy("User name"),
+        "id": gettext_lazy("Id"),
+    },
+    ("bought", "tags", "state", "payment", "pieces", "total", "place"),
+)
+OF_CUSTOMER = ("bought", "tags", "state", "payment", "pieces", "total")  # in a list of one customer's orders
+WITH_THE_CUSTOMER = ("bought", "tags")  # stand in the customer's own column
+KINDS = {"state": "state", "payment": "note", "total": "amount", "place": "place"} | dict.fromkeys(
+    ("pieces", "paid", "open", "plan"), "number"
+)
 LATE = timedelta(seconds=10)  # more than an order comes into the index after its time
 NUMBER = re.compile("[0-9]{1,5}")
 BESIDE = 5  # customers and payments that are named beside the orders
@@ -99,6 +122,7 @@ class OrdersList:
     listed: str
     words: str
     form: FilterForm
+    columns: str
 
     @classmethod
     def of(cls, query: QueryDict) -> "OrdersList":
@@ -108,7 +132,8 @@ class OrdersList:
             raise NotFound(_("There is no such list of orders."))
         form = FilterForm(query)
         form.is_valid()
-        return cls(listed, words_in(query.get("q", "")), form)
+        columns = COLUMNS.in_address(query.get("columns", ""))
+        return cls(listed, words_in(query.get("q", "")), form, columns)
 
     @property
     def filters(self) -> dict[str, Any]:
@@ -118,9 +143,8 @@ class OrdersList:
     @property
     def chosen(self) -> dict[str, str]:
         """What its address says."""
-        return {"list": self.listed, "q": self.words} | {
-            name: str(value) for name, value in self.filters.items()
-        }
+        chosen = {name: str(value) for name, value in self.filters.items()}
+        return {"list": self.listed, "q": self.words, **chosen, "columns": self.columns}
 
     @property
     def waits(self) -> str:
@@ -165,6 +189,16 @@ class OrderRow:
     def more(self) -> int:
         """How many other deals there are."""
         return max(len(self.known.lines) - 1, 0)
+
+
+def order_table(columns: Sequence[str]) -> dict[str, Any]:
+    """Return what a table of orders and its rows need to know of its columns."""
+    own = [
+        (name, KINDS.get(name, name), COLUMNS.labels[name])
+        for name in columns
+        if name not in WITH_THE_CUSTOMER
+    ]
+    return {"columns": columns, "own_columns": own}
 
 
 def order_rows(cards: Sequence[OrderCard]) -> list[OrderRow]:
@@ -220,6 +254,7 @@ def order_list(request: EditorRequest) -> HttpResponse:
     context = _waiting(request, asked, now) if asked.waits else _found(request, asked)
     found: OrdersFound = context["found"]
     cards = (row.card for row in context["rows"])
+    columns = COLUMNS.named(asked.columns)
     to_pack = [card for card in cards if card.to_ship and card.may_ship]
     context |= {
         "listed": asked.listed,
@@ -236,6 +271,8 @@ def order_list(request: EditorRequest) -> HttpResponse:
         "here": own
         + query(chosen | {name: request.GET.get(name, "") for name in ("after", "before", "page")}),
         "export_address": own + query(chosen),
+        "column_choices": COLUMNS.choices(columns),
+        **order_table(columns),
     }
     if not request.htmx:
         for name, values in in_use().items():
@@ -387,7 +424,8 @@ def order_news(request: EditorRequest) -> HttpResponse:
         "number": number,
         "address": address,
         "news": reverse("cms_order_news") + query(marks),
-        "here": _shown_page(request),
+        "here": (here := _shown_page(request)),
+        **order_table(COLUMNS.named(QueryDict(urlsplit(here).query).get("columns", ""))),
     }
     return render(request, "cms/orders/_order_news.html", context)
 

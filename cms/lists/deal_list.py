@@ -19,13 +19,11 @@ from django.views.decorators.vary import vary_on_headers
 
 from cms.bulk_form import bulk_bar
 from cms.lists.list_address import (
-    COLUMNS,
+    OF_DEALS,
     ROWS,
     SORTS,
     UPWARDS,
-    USUAL,
     WIDE,
-    columns_of,
     list_query,
     own_columns,
     position_of,
@@ -162,7 +160,7 @@ def filter_of(query: Mapping[str, str]) -> DealFilter:
 
 def _exported_columns(query: QueryDict) -> str:
     """Return the title, the columns that the list shows, and the id, by which an import finds the deals again."""
-    shown = ("title", *columns_of(query.get("columns", "")), "id")
+    shown = ("title", *OF_DEALS.named(query.get("columns", "")), "id")
     return ", ".join(one for one in EXPORTED.split(", ") if one.partition("=")[0].removeprefix("@") in shown)
 
 
@@ -174,12 +172,12 @@ def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
     else:
         cards = every(partial(lists.cms_list, matching, now=now, size=AT_ONCE), "cards")
     with suppress(NotFound):  # no such brand
-        columns = columns_of(query.get("columns", ""))
+        columns = OF_DEALS.named(query.get("columns", ""))
         for batch in in_batches(cards):
             yield from deal_rows(batch, matching.state, now, columns)
 
 
-EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(COLUMNS)}")
+EXAMPLES = ("", "?state=draft", "?brand=nobody", "?q=deal", f"?columns={','.join(OF_DEALS.labels)}")
 
 
 @editors.page("3 queries + 1 get or 3 batch gets + 1 get or 3 queries + 1 get + 1 batch get", at=EXAMPLES)
@@ -196,14 +194,14 @@ def deal_list(request: EditorRequest) -> HttpResponse:
         "category": category,
         "sort": sort if sort in SORTS else "",
         "rows": rows if rows in ROWS[1:] else "",
-        "columns": request.GET.get("columns", "")[:400],
+        "columns": OF_DEALS.in_address(request.GET.get("columns", "")),
     }
     if is_found(matching) or chosen["sort"]:
         chosen = {"q": matching.words, **chosen, "lacks": matching.lacks}
         return found_deals(request, matching, chosen)
     now, not_found = timezone.now(), ""
     after, before = request.GET.get("after") or None, request.GET.get("before") or None
-    size, columns = int(chosen["rows"] or ROWS[0]), columns_of(chosen["columns"])
+    size, columns = int(chosen["rows"] or ROWS[0]), OF_DEALS.named(chosen["columns"])
     read = partial(lists.cms_list, matching, now=now, after=after, before=before, size=size)
     beside = [] if request.htmx else [partial(saved_views.of, request.user.username)]
     try:
@@ -234,7 +232,7 @@ def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, 
         raise BadCursor()
     now = timezone.now()
     size, sort = int(chosen["rows"] or ROWS[0]), SORTS.get(chosen["sort"], "")
-    columns = columns_of(chosen["columns"])
+    columns = OF_DEALS.named(chosen["columns"])
     found = find_deals(matching, now=now, page=number, size=size, sort=sort)
     nothing_fits = _("Nothing here holds the words “%(words)s”.") % {"words": words}
     empty: Text = nothing_fits if words else NOTHING_FOUND
@@ -260,7 +258,7 @@ def _list_page(
     views: Sequence[Views] = (),
 ) -> HttpResponse:
     """The whole page, or for htmx the list and the tabs over it; `views` are the saved ones, if they were read."""
-    columns = columns_of(chosen["columns"], chosen["sort"])
+    columns = OF_DEALS.named(chosen["columns"], chosen["sort"])
     typed = request.GET.get("brand", "")[:80]
     shown = brand_names.names([matching.brand])[matching.brand] if matching.brand else ""
     brand = typed if shown == matching.brand else shown
@@ -279,8 +277,8 @@ def _list_page(
         "category_choices": category_names.names(),
         "lacks": chosen.get("lacks", ""),
         "lacking_choices": LACKS,
-        "sort_choices": [(name, COLUMNS[name]) for name in SORTS],
-        "column_choices": [(name, label, name in columns) for name, label in COLUMNS.items()],
+        "sort_choices": [(name, OF_DEALS.labels[name]) for name in SORTS],
+        "column_choices": OF_DEALS.choices(columns),
         "back": query_of(request.GET.dict()),
         "here": reverse("cms_deals") + query_of(request.GET.dict()),
         "export_address": reverse("cms_deals") + query(chosen),
@@ -316,14 +314,14 @@ def _heads(columns: tuple[str, ...], chosen: dict[str, str]) -> list[tuple[str, 
         is_on = chosen["sort"] == name
         address = query(chosen | {"sort": "" if is_on else name}) if name in SORTS else ""
         order = ("ascending" if name in UPWARDS else "descending") if is_on else ""
-        heads.append((name, COLUMNS[name], address, order))
+        heads.append((name, OF_DEALS.labels[name], address, order))
     return heads
 
 
 def row_context(columns: tuple[str, ...], sort: str) -> dict[str, Any]:
     """Return what a row of the list needs to know of its table."""
     own = own_columns(columns)
-    is_usual = {*columns, sort} == {*USUAL, sort}
+    is_usual = {*columns, sort} == {*OF_DEALS.usual, sort}
     wide = [name for name in WIDE if name != sort] if is_usual else []
     return {"columns": columns, "own_columns": own, "width": len(own) + 2, "wide": wide}
 

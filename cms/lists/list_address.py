@@ -1,6 +1,6 @@
 """What the address of the list of deals says: filters, columns and page; and addresses saved under a name."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from django.contrib import messages
@@ -13,7 +13,7 @@ from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from cms.shared import requests
 from cms.shared.requests import EditorRequest
-from dealsite.accounts.decorators import editors, sent_again, staff
+from dealsite.accounts.decorators import sent_again, staff
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import SavedView
@@ -37,35 +37,52 @@ PLACES = ("after", "before", "page")  # of the page shown
 NAMES = (*FILTERS, "sort", "rows", "columns", *PLACES)
 ROWS = ("25", "50", "100")  # of a page
 LONGEST = 2_000  # characters of a value
-COLUMNS = {
-    "picture": _("Picture"),
-    "brand": _("Brand"),
-    "state": _("State"),
-    "price": _("Price"),
-    "was_price": _("Compared"),
-    "discount": pgettext_lazy("discount", "Off"),
-    "expires": _("Ends"),
-    "category": _("Category"),
-    "live": _("Live"),
-    "changed": _("Changed"),
-    "likes": _("Likes"),
-    "sold": pgettext_lazy("seller", "Sold"),
-    "stock": _("Stock"),
-    "voucher": _("Voucher"),
-    "article_number": _("Article number"),
-    "id": _("Id"),
-}
-USUAL = (
-    "picture",
-    "brand",
-    "state",
-    "price",
-    "was_price",
-    "discount",
-    "expires",
-    "category",
-    "live",
-    "changed",
+
+
+class Columns(NamedTuple):
+    """The columns that a list can show, by their names in its address, and those that it shows if none are named."""
+
+    labels: Mapping[str, Text]
+    usual: Sequence[str]
+
+    def named(self, text: str, sort: str = "") -> tuple[str, ...]:
+        """Return the columns that an address names (`price,state`), in their order; the usual ones for none.
+
+        The one that a list is sorted by is always shown.
+        """
+        wanted = set(text[:400].split(",")) & {*self.labels} or {*self.usual}
+        return tuple(name for name in self.labels if name in wanted or name == sort)
+
+    def in_address(self, text: str) -> str:
+        """Return what an address says of the columns that it names; '' for the usual ones."""
+        shown = self.named(text)
+        return "" if {*shown} == {*self.usual} else ",".join(shown)
+
+    def choices(self, shown: Container[str]) -> list[tuple[str, Text, bool]]:
+        """Return (name, label, whether it is shown) of each."""
+        return [(name, label, name in shown) for name, label in self.labels.items()]
+
+
+OF_DEALS = Columns(
+    {
+        "picture": _("Picture"),
+        "brand": _("Brand"),
+        "state": _("State"),
+        "price": _("Price"),
+        "was_price": _("Compared"),
+        "discount": pgettext_lazy("discount", "Off"),
+        "expires": _("Ends"),
+        "category": _("Category"),
+        "live": _("Live"),
+        "changed": _("Changed"),
+        "likes": _("Likes"),
+        "sold": pgettext_lazy("seller", "Sold"),
+        "stock": _("Stock"),
+        "voucher": _("Voucher"),
+        "article_number": _("Article number"),
+        "id": _("Id"),
+    },
+    ("picture", "brand", "state", "price", "was_price", "discount", "expires", "category", "live", "changed"),
 )
 WIDE = ("was_price", "category", "changed")  # of the usual ones, those for which a narrow window has no room
 WITH_THE_TITLE = ("picture", "brand")  # stand in the title's own column
@@ -94,15 +111,6 @@ def query_of(given: Mapping[str, str]) -> str:
     values = {name: given.get(name, "")[:LONGEST] for name in NAMES}
     text = urlencode({name: value for name, value in values.items() if value})
     return f"?{text}" if text else ""
-
-
-def columns_of(named: str, sort: str = "") -> tuple[str, ...]:
-    """Return the columns that an address names (`price,state`), in their order; the usual ones for none.
-
-    The one that a list is sorted by is always shown.
-    """
-    wanted = set(named[:400].split(",")) & {*COLUMNS} or {*USUAL}
-    return tuple(name for name in COLUMNS if name in wanted or name == sort)
 
 
 def own_columns(columns: tuple[str, ...]) -> list[str]:
@@ -136,13 +144,12 @@ def after_saving(request: EditorRequest, address: str) -> HttpResponse:
     return redirect(in_list(request, address))
 
 
-@editors.action
+@staff.action
 def choose_columns(request: EditorRequest) -> HttpResponse:
-    """Lead to the list with the columns that were ticked."""
-    columns = columns_of(",".join(request.POST.getlist("column")))
-    given = QueryDict(list_query(request.POST.get("back", "")).removeprefix("?")).dict()
-    chosen = {} if columns == USUAL else {"columns": ",".join(columns)}
-    return redirect(reverse("cms_deals") + query_of({**given, "columns": "", **chosen}))
+    """Lead to a list with the columns that were ticked."""
+    path, _mark, given = list_at(request.POST.get("list", "")).address.partition("?")
+    chosen = QueryDict(given).dict() | {"columns": ",".join(request.POST.getlist("column"))}
+    return redirect(f"{path}?{urlencode(chosen)}")
 
 
 @staff.page("1 get")

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
 from cms.lists.deal_list import back_to_list, deal_rows, row_context
-from cms.lists.list_address import columns_of, list_query
+from cms.lists.list_address import OF_DEALS, list_query
 from cms.shared import requests
 from cms.shared.edit_form import EditForm, Typed, until_saved
 from cms.shared.fields import LocalTimeField, PriceField
@@ -138,5 +138,5 @@ def _context(request: EditorRequest, stored: Entry) -> dict[str, Any]:
     back = list_query(given.get("back", ""))
     shown = QueryDict(back.removeprefix("?"))
     sort = shown.get("sort", "")
-    table = row_context(columns_of(shown.get("columns", ""), sort), sort)
+    table = row_context(OF_DEALS.named(shown.get("columns", ""), sort), sort)
     return {"deal": row, "card": row.card, "state": row.state, "back": back, **table}

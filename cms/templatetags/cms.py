@@ -86,6 +86,7 @@ def list_actions(context: template.Context, address: str = "") -> dict[str, Any]
         query.pop(name, None)
     return {
         "address": address or f"{context['request'].path}?{query.urlencode()}",
+        "column_choices": context.get("column_choices"),
         "longest_name": VIEW_NAME_CHARACTERS,
         "token": new_ulid(timezone.now()),
         "csrf_token": context.get("csrf_token"),

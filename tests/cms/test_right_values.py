@@ -402,7 +402,7 @@ def test_the_same_file_again_is_there_already_also_what_the_list_exported(editor
     lines += [
         f"Dupp lamp {n},Nordlicht,home-furniture,1{n},15,https://shop.example/dupp{n},D {n}" for n in (2, 3)
     ]
-    names = ",".join(list_address.COLUMNS)
+    names = ",".join(list_address.OF_DEALS.labels)
     exported = None
     for totals in ((2, 0), (0, 2), (0, 2)):
         content = exported or "\n".join(lines)

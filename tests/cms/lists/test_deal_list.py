@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from cms.lists.list_address import COLUMNS
+from cms.lists.list_address import OF_DEALS
 from dealsite.data.catalogue import deal_changes, relations
 from dealsite.data.catalogue.buckets import PAGE_SIZE
 from tests.builders import DAY, HOUR, NOW, STATED, make_brand, make_deal, make_draft
@@ -174,7 +174,7 @@ def test_the_list_is_sorted_by_a_column_and_says_so(editor, search_index, sort, 
     content = replace(changed.content, description="New")
     deal_changes.edit(changed, content, version=1, brand=make_brand(), by="mara", now=NOW + HOUR)
     search_index()
-    page = editor.get(LIST, {"sort": sort, "columns": ",".join(COLUMNS)})
+    page = editor.get(LIST, {"sort": sort, "columns": ",".join(OF_DEALS.labels)})
     assert titles(page) == listed
     html = page.content.decode()
     assert html.count("aria-sort=") == 1

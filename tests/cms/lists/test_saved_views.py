@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from cms.lists.list_address import USUAL
+from cms.lists.list_address import OF_DEALS
 from dealsite.data.catalogue import drafts
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import SavedView
@@ -63,11 +63,11 @@ def test_what_the_form_below_a_list_saves_is_the_list_that_is_shown(editor, quer
     assert [chip[1:] for chip in chips(shown)] == [('aria-current="true"', "One")]
 
 
-def test_a_part_of_the_page_brings_along_what_would_be_saved(editor):
+def test_a_part_of_the_page_brings_along_what_would_be_saved(editor, search_index):
+    make_deal(title="Lamp")
+    search_index()
     part = editor.get(LIST, {"q": "lamp", "state": "live"}, headers=HTMX).content.decode()
-    assert re.findall(r'id="columns-back"\s+name="back"\s+value="([^"]+)"', part) == [
-        "?state=live&amp;q=lamp"
-    ]
+    assert re.findall(r'name="list" value="([^"]+)"', part) == ["/cms/deals/?q=lamp&amp;state=live"] * 2
 
 
 def test_a_second_view_of_a_name_replaces_the_first_until_undo(editor):
@@ -187,16 +187,21 @@ def test_the_usual_columns_are_shown(editor):
 def test_chosen_columns_stand_in_the_address_and_nowhere_else(editor):
     make_deal(voucher_code="SAVE5")
     choose = reverse("cms_choose_columns")
-    sent = {"column": ["voucher", "price", "x"], "back": "?state=live&columns=id&q=key&x=1"}
-    address = editor.post(choose, sent).headers["Location"]
-    assert address == f"{LIST}?state=live&q=key&columns=price%2Cvoucher"
-    page = editor.get(LIST, {"columns": "price,voucher"})
+    html = editor.get(LIST, {"state": "live", "columns": "id"}).content.decode()
+    form = next(one for one in re.findall(r"<form.*?</form>", html, re.S) if f'action="{choose}"' in one)
+    shown = unescape(re.search(r'name="list" value="([^"]+)"', form)[1])
+    address = editor.post(choose, {"column": ["voucher", "price"], "list": shown}).headers["Location"]
+    assert address == f"{LIST}?state=live&columns=voucher%2Cprice"
+    assert editor.post(choose, {"column": ["price"], "list": "/cms/"}).status_code == 404
+    page = editor.get(address)
+    assert 'value="/cms/deals/?state=live&amp;columns=price%2Cvoucher"' in page.content.decode()
     assert headings(page) == ["Price", "Voucher"]
     assert "SAVE5" in page.content.decode()
     assert "Live" in headings(editor.get(LIST))
-    for usual in ([], list(USUAL)):
-        sent = {"column": usual, "back": "?columns=id"}
-        assert editor.post(choose, sent).headers["Location"] == LIST
+    for usual in ([], [*OF_DEALS.usual]):
+        address = editor.post(choose, {"column": usual, "list": LIST}).headers["Location"]
+        assert headings(editor.get(address)) == headings(editor.get(LIST))
+        assert "columns=" not in editor.get(address, headers=HTMX).headers["HX-Replace-Url"]
 
 
 def test_an_address_names_columns(editor):
@@ -207,7 +212,7 @@ def test_an_address_names_columns(editor):
     assert "Peripherals" in html
     assert "−32%" in html
     assert f">{deal.id}<" in html
-    assert 'name="columns" value="category,discount,was_price,id"' in html
+    assert 'name="columns" value="was_price,discount,category,id"' in html
 
 
 @pytest.mark.parametrize("columns", ["x", ",", "\x00", "price" * 500])
