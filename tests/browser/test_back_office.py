@@ -250,7 +250,7 @@ def test_an_order_is_found_while_one_types_and_by_filters(office_window, search_
     expect(page.locator("#tabs [aria-current]")).to_have_text("All 1")
     page.goto("/cms/orders/")
     page.get_by_text("Filter", exact=True).click()
-    page.get_by_label("Payment", exact=True).select_option("Paid")
+    page.get_by_role("combobox", name="Payment", exact=True).select_option("Paid")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("#order-rows tr")).to_have_count(1)
     assert shown(page) == [ada.id]
