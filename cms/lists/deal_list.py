@@ -238,13 +238,18 @@ def found_deals(request: EditorRequest, matching: DealFilter, chosen: dict[str, 
     empty: Text = nothing_fits if words else NOTHING_FOUND
     if id_in(words):
         found, empty = SearchPage(), _("Press Enter to open the deal with this id.")
+    cards, views = found.cards, []
+    if not request.htmx:  # as they are now, since the index is behind what one has just done
+        many = partial(drafts.get_many if state == "draft" else deals.get_many, [card.id for card in cards])
+        stored, *views = together(many, partial(saved_views.of, request.user.username))
+        cards = [one.card for card in cards if (one := stored.get(card.id)) and not drafts.became(one)]
     context: dict[str, Any] = {
         "words": words,
-        "deals": [row.shown(now) for row in deal_rows(found.cards, state, now, columns)],
+        "deals": [row.shown(now) for row in deal_rows(cards, state, now, columns)],
         "empty": empty if found.ready else NOT_READY,
         **places(chosen, number, found.pages, len(found.cards), size),
     }
-    return _list_page(request, matching, chosen, context, now)
+    return _list_page(request, matching, chosen, context, now, views=views)
 
 
 def _list_page(
@@ -380,11 +385,7 @@ def find_deal(request: EditorRequest) -> HttpResponse:
     if deal_id:
         if deal_id in deals.get_many([deal_id]):
             return redirect("cms_deal", deal_id)
-        try:
-            drafts.get(deal_id)
-        except NotFound:
-            pass
-        else:
+        if drafts.get_many([deal_id]):
             return redirect("cms_draft", deal_id)
     context = {"text": text, "deal_id": deal_id}
     return render(request, "cms/lists/find_deal.html", context, status=404 if text else 200)
