@@ -32,7 +32,8 @@ from cms.shared.forms import DealForm, keep_times, typed, typed_deal
 from cms.shared.requests import OPEN_FOR_LONG, EditorRequest
 from cms.taxonomy import create_brand, named_content
 from dealsite.accounts.decorators import editors
-from dealsite.data.catalogue import deals, drafts
+from dealsite.data.catalogue import brands, deals, drafts
+from dealsite.data.catalogue.brands import Brand
 from dealsite.data.catalogue.content import DealContent, problems, text_problems
 from dealsite.data.catalogue.drafts import Draft
 from dealsite.data.editing import bulk, pending_edits
@@ -197,14 +198,14 @@ def autosave_setting(request: EditorRequest) -> HttpResponse:
 
 @editors.action
 def autosave(request: EditorRequest, kind: str, entry_id: str) -> JsonResponse:
-    """Keep what is in a form as far as it can be stored, and say so: 200 kept, 422 not right yet, 409 overtaken.
+    """Keep what is in a form as far as it can be stored, and say so: 200 kept, 422 not all of it, 409 overtaken.
 
     A draft is saved: 1 get for it, 1 for its brand, 1 transaction if anything is new. A deal's changes are kept,
     unseen by shoppers: 1 batch get and 1 get for both, 1 get for the brand, 1 transaction if anything is new.
     """
     if not is_ulid(entry_id):
         raise NotFound(_("There is no such draft."))
-    form = posted(request)
+    form = DealForm.posted(request.POST)  # files are not sent so
     try:
         return (_save_draft if kind == "draft" else _keep_changes)(request, form, entry_id, timezone.now())
     except Invalid as error:
@@ -220,7 +221,7 @@ def _save_draft(request: EditorRequest, form: DealForm, draft_id: str, now: date
         return not_saved(_("Somebody deleted this draft. Save it yourself to keep what you wrote."), 409)
     if stored:
         keep_times(form, stored.content)
-    content, brand = read(form)
+    content, brand = read(form, stored.content if stored else DealContent())
     if stored is None and content == DealContent():
         return JsonResponse({"text": ""})
     if stored is None and not is_new(draft_id, now):
@@ -236,15 +237,15 @@ def _save_draft(request: EditorRequest, form: DealForm, draft_id: str, now: date
         version = stored.version
         stored = drafts.save(stored, content, version=version, brand=brand, by=by, now=now, autosave=token)
     fields = {"version": stored.version, "seen": base_of(typed(stored))}
-    return JsonResponse({"text": _("Draft saved %(time)s") % {"time": in_short(now)}, "fields": fields})
+    return _kept(form, _("Draft saved %(time)s") % {"time": in_short(now)}, fields)
 
 
 def _keep_changes(request: EditorRequest, form: DealForm, deal_id: str, now: datetime) -> JsonResponse:
     form.entry = deal = deals.get(deal_id)
     form.kept = pending_edits.find(deal)
     keep_times(form, deal.content)
-    content, brand = read(form)
     kept = active(form)
+    content, brand = read(form, (kept or deal).content)
     if kept and not stands_on(form, kept):
         return _conflict(kept)
     if kept is None and all(one.choice == "theirs" for one in form.merged(typed(deal)).values()):
@@ -252,7 +253,16 @@ def _keep_changes(request: EditorRequest, form: DealForm, deal_id: str, now: dat
     if kept is None or kept.content != content:
         kept = keep_form(form, deal, content, brand, by=request.user.username, autosave=form.token)
     text = _("Changes saved %(time)s, not published") % {"time": in_short(now)}
-    return JsonResponse({"text": text, "fields": {"changes": kept.version}})
+    return _kept(form, text, {"changes": kept.version})
+
+
+def _kept(form: DealForm, text: str, fields: dict[str, Any]) -> JsonResponse:
+    """Say that a form was kept, or what of it was not, with what its page has to know of what is stored now."""
+    return (
+        refused(form, Invalid(), fields=fields)
+        if form.errors
+        else JsonResponse({"text": text, "fields": fields})
+    )
 
 
 def _conflict(stored: Draft | PendingEdits | None) -> JsonResponse:
@@ -262,36 +272,37 @@ def _conflict(stored: Draft | PendingEdits | None) -> JsonResponse:
     return not_saved(_("%(who)s changed this meanwhile. Save it yourself to see both versions.") % who, 409)
 
 
-def posted(request: EditorRequest) -> DealForm:
-    """Return the form that a page sent by itself; files are not sent so."""
-    return DealForm.posted(request.POST)
+def read(form: DealForm, stored: DealContent) -> tuple[DealContent, Brand | None]:
+    """Return what is in a form, and its brand or None; what is not right yet stays as it is stored. 1 or 2 gets.
 
-
-def read(form: DealForm) -> tuple[DealContent, Any]:
-    """Return what is in a form, and its brand or None; Invalid where something is not right yet. 1 get."""
-    if not form.is_valid():
-        raise Invalid
+    Invalid where nothing else is new, or where the rest does not fit what stays.
+    """
+    form.is_valid()
     content, brand = named_content(form)
-    if content.brand and brand is None and not form.errors:
+    if content.brand and brand is None and not form.errors.get("brand"):
         form.add_error("brand", _("It is new: save yourself once, so that it is created."))
     form.refuse(text_problems(content))
-    if form.errors:
+    if not form.errors:
+        return content, brand
+    wrong = {"picture" if name == "picture_alt" else name for name in form.errors}
+    content = replace(content, **{name: getattr(stored, name) for name in wrong if hasattr(stored, name)})
+    if content == stored or text_problems(content):
         raise Invalid
-    return content, brand
+    return content, brands.named(content.brand) if content.brand else None
 
 
 def in_short(now: datetime) -> str:
     return timezone.localtime(now).strftime("%H:%M")
 
 
-def refused(form: DealForm, error: Invalid) -> JsonResponse:
+def refused(form: DealForm, error: Invalid, **more: Any) -> JsonResponse:
     """Say what is not right yet: the first thing is enough."""
     form.refuse(error.fields)
     for name, errors in form.errors.items():
         label = f"{form.label_of(name)}: " if name in form.fields else ""
-        return not_saved(f"{label}{errors[0]}", 422)
+        return not_saved(f"{label}{errors[0]}", 422, **more)
     return not_saved(str(error), 422)
 
 
-def not_saved(why: str, status: int) -> JsonResponse:
-    return JsonResponse({"text": _("Not saved: %(why)s") % {"why": why}}, status=status)
+def not_saved(why: str, status: int, **more: Any) -> JsonResponse:
+    return JsonResponse({"text": _("Not saved: %(why)s") % {"why": why}, **more}, status=status)

@@ -180,10 +180,11 @@
       return;
     }
     say(text || place.dataset.on, failed ? "failed" : text && "saved");
-    if (failed) return;
-    stored = body;
-    if (offer.hidden) forget(); // an earlier copy stays until one has chosen
-    if (!fields) return;
+    if (!failed) {
+      stored = body;
+      if (offer.hidden) forget(); // an earlier copy stays until one has chosen
+    }
+    if (!fields) return; // else at least all was stored that is right
     field("autosaves").value = "";
     for (const [name, value] of Object.entries(fields)) field(name).value = value;
     if (place.dataset.address) history.replaceState(history.state, "", place.dataset.address);

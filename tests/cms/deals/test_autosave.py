@@ -78,14 +78,29 @@ def test_an_empty_form_makes_no_draft(editor):
         ({"title": "a\x07b"}, "Not saved: Title: This holds control characters"),
     ],
 )
-def test_what_cannot_be_stored_is_said_and_nothing_is_changed(editor, typed, text):
-    draft = make_draft(title="Before")
-    answer = autosave(editor, draft.id, {"title": "After", "version": "1"} | typed)
-    assert answer.status_code == 422
+def test_what_cannot_be_stored_is_said_and_stays_as_it_was_while_all_else_is_stored(editor, typed, text):
+    draft = make_draft(**vars(make_content(title="Before")))
+    form = inputs(editor.get(reverse("cms_draft", args=[draft.id])))
+    answer = autosave(editor, draft.id, form | typed)
+    assert (answer.status_code, "fields" in answer.json()) == (422, False)
     assert answer.json()["text"].startswith(text)
-    assert drafts.get(draft.id) == draft
+    assert drafts.get(draft.id) == draft  # nothing else is new
+    answer = autosave(editor, draft.id, form | {"condition": "For all"} | typed)
+    assert (answer.status_code, answer.json()["fields"]["version"]) == (422, 2)
+    assert answer.json()["text"].startswith(text)
+    stored = drafts.get(draft.id)
+    assert stored.content == replace(draft.content, condition="For all")
+    assert stored.card.brand_name == draft.card.brand_name
     with pytest.raises(errors.NotFound):
         brands.get("newcomer")
+
+
+def test_a_new_draft_is_stored_without_what_is_not_right_yet(editor):
+    draft_id = make_id(NOW)
+    answer = autosave(editor, draft_id, WHOLE | {"version": "0", "brand": "Newcomer", "brand_new": "on"})
+    assert (answer.status_code, answer.json()["fields"]["version"]) == (422, 1)
+    stored = drafts.get(draft_id).content
+    assert (stored.title, stored.brand) == (WHOLE["title"], "")
 
 
 @pytest.mark.parametrize("action", ["publish", "schedule", "save"])
