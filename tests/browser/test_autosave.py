@@ -141,9 +141,11 @@ def test_leaving_warns_where_the_text_is_too_long_to_be_sent_on_leaving(editor_w
 def test_what_is_not_right_is_said_and_saved_once_it_is(editor_window):
     draft = make_draft(title="Idea")
     page = opened(editor_window(), draft)
+    field(page, "Title").fill("Better idea")
     field(page, "Price").fill("12,50")
     page.keyboard.press("Tab")
     expect(note(page)).to_contain_text("Not saved: Price: Write the amount with digits and a point")
+    assert drafts.get(draft.id).content.title == "Better idea"
     field(page, "Price").fill("12.50")
     page.keyboard.press("Tab")
     expect(note(page)).to_have_text(SAVED)
@@ -160,6 +162,8 @@ def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_wi
     field(page, "Title").fill("Typed for an hour")
     page.keyboard.press("Tab")
     expect(note(page)).to_contain_text("Not saved: your session has ended.")
+    expect(page.locator(".notice h1")).to_be_visible()
+    expect(page.locator(".notice .error-art")).to_be_hidden()
     expect(field(page, "Title")).to_have_value("Typed for an hour")
     assert drafts.get(draft.id) == draft
     assert copies(page) == [f"kept:eve:draft:{draft.id}"]

@@ -42,6 +42,8 @@ def test_a_price_is_changed_by_keyboard_and_set_back(editor_window, some):
     field.fill("1,5")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Write the amount with digits and a point")).to_be_visible()
+    stands_out = "error => error.scrollWidth > error.clientWidth"  # over the field beside it
+    assert not page.locator(".field-error").evaluate(stands_out)
     field = page.get_by_role("textbox", name="Price", exact=True)
     expect(field).to_be_focused()
     expect(field).to_have_attribute("aria-invalid", "true")

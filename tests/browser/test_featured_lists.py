@@ -249,3 +249,15 @@ def test_what_is_done_while_an_answer_is_on_its_way_is_kept(editor_window):
     held[0].continue_()
     expect(said(page, "the featured deals are saved")).to_be_visible()
     assert stored() == ["Cedar", "Ash", "Douglas fir", "Elm"]
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_on_a_phone_the_filter_of_the_choices_stands_within_the_page(editor_window):
+    page: Page = editor_window(width=390)
+    page.goto(ADDRESS)
+    page.get_by_text("Filter", exact=True).click()
+    box = page.locator(".popup-panel:visible").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert flaws(page) == []
