@@ -22,6 +22,7 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office, fresh
 from dealsite.data.commerce import payment_lists, payment_record
+from dealsite.data.commerce.charging import RETRY_AFTER
 from dealsite.data.commerce.payment_lists import PaymentRow, RowsPage
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.commerce.payments import cancel, get, refund, retry_now
@@ -184,12 +185,15 @@ def payment_list(request: EditorRequest) -> HttpResponse:
 def overdue_payments(request: EditorRequest) -> HttpResponse:
     """What is due and not paid, by age."""
     now = timezone.now()
-    found = payment_lists.overdue(now=now)
-    today = now.astimezone(UTC).date()
+    found, today = payment_lists.overdue(now=now), now.astimezone(UTC).date()
 
-    def days(newest: int, oldest: int) -> dict[str, str]:
+    def days(newest: int, oldest: int) -> dict[str, date]:
         first, last = today - timedelta(days=oldest), today - timedelta(days=newest)
-        return {"first": first.isoformat(), "last": last.isoformat()}
+        until = (
+            last if oldest >= MOST_DAYS else today + RETRY_AFTER[-1]
+        )  # failed ones stand at their next try
+        since = max(first, until - timedelta(days=MOST_DAYS - 1))
+        return {"first": first, "last": last, "since": since, "until": until}
 
     buckets = [
         (_("Today"), found.today, days(0, 0), False),
@@ -206,8 +210,7 @@ def find_payment(request: EditorRequest) -> HttpResponse:
     """Lead to the payment of a transaction id, or to the payments of an account."""
     text = request.GET.get("q", "").strip()[:300]
     if text:
-        row = payment_lists.by_transaction(text)
-        if row:
+        if row := payment_lists.by_transaction(text):
             return redirect(address_of(row))
         for closed in ("", "yes"):
             if _of_account(text, closed=bool(closed)).rows:

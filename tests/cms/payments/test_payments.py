@@ -192,6 +192,16 @@ def test_overdue_payments_are_shown_by_age(office):
     ]
 
 
+@pytest.mark.parametrize("days", [0, 7, 22])
+def test_the_links_of_what_failed_lead_to_what_is_tried_again_on_a_later_day(office, days):
+    (payment,) = owe(method="test:decline", account="bob", first=NOW - days * DAY)
+    run(TestGateway(), NOW)
+    page = unescape(office.get("/cms/payments/overdue/").content.decode())
+    links = re.findall(r'href="([^"]+list=failed[^"]+)"', page)
+    lists = [ids(office.get(link)) for link in links if "first=" in link]
+    assert lists == [[payment.id], [payment.id], [payment.id], []]
+
+
 def test_a_count_that_is_cut_off_says_so(office, monkeypatch):
     for number in range(1, 4):
         owe(order_number=number, account="ada", first=NOW - 40 * DAY)
