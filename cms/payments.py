@@ -43,7 +43,7 @@ OVERDUE = "overdue"  # beside all of them, by age
 LISTS = {status.lower(): lazy(state_words, str)(status) for status in STATUSES} | {
     CLOSED: gettext_lazy("Closed days")
 }
-USUAL_DAYS = dict.fromkeys(LISTS, (-6, 0)) | {"scheduled": (0, 6), "failed": (-3, 3)}  # from today on
+USUAL_DAYS = dict.fromkeys(LISTS, (-6, 0)) | {"scheduled": (0, 6), "failed": (-23, 7)}  # from today on
 SORTED_BY = {  # what the time means by which a list is sorted
     "scheduled": gettext_lazy("To be charged"),
     "pending": gettext_lazy("Due"),
@@ -121,8 +121,9 @@ def _tabs(chosen: dict[str, str]) -> list[Tab]:
 
 def month_of(listed: str, now: datetime) -> str:
     """Return the address of a list of as many days as one may show, on the same sides of today as its usual ones."""
-    today = now.astimezone(UTC).date()
-    first, last = (str(today + timedelta(days=5 * days)) for days in USUAL_DAYS[listed])
+    today, usual = now.astimezone(UTC).date(), USUAL_DAYS[listed]
+    times = (MOST_DAYS - 1) // (usual[1] - usual[0])
+    first, last = (str(today + timedelta(days=times * days)) for days in usual)
     return reverse("cms_payments") + query({"list": listed, "first": first, "last": last})
 
 
