@@ -189,3 +189,22 @@ def test_a_broken_connection_is_noted_until_it_is_back(window: Window, troubles:
     expect(page.locator("#deal-list > li")).to_have_count(30)
     expect(page.get_by_role("alert")).to_be_hidden()
     troubles.found.clear()  # htmx says in the console what this test brought about
+
+
+def test_long_words_are_cut_where_they_end_and_whole_on_the_page_of_the_deal(window: Window):
+    long = "Schifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaftsuniformknopfsammlung"
+    words = "20 % off all shoes and boots of the whole winter season now"
+    now_deal(title="Lamp", was_price=None, voucher_code=long[:60])
+    shoes = now_deal(title=long, price=None, was_price=None, condition=words, link="https://shop.example/")
+    page = window()
+    for width, address in ((320, "/"), (1280, "/"), (1280, "/?look=list")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(address)
+        assert page.locator(".offer-link").evaluate_all("""links => links.every(link =>
+            link.getClientRects()[0].bottom <= link.closest("h3").getBoundingClientRect().bottom + 2)""")
+        assert page.locator(".price-said .code").evaluate("""code =>
+            code.getBoundingClientRect().right <= code.closest("p").getBoundingClientRect().right""")
+    page.set_viewport_size({"width": 320, "height": 900})
+    page.goto(f"/deals/{shoes.id}/")
+    shown = page.locator(".price-large .price-words")
+    assert shown.evaluate("said => said.scrollHeight <= said.clientHeight")
