@@ -42,13 +42,14 @@ class EmailField(forms.CharField):
     """An e-mail address, which is kept as `email_as_typed` writes it."""
 
     def __init__(self, **kwargs: Any) -> None:
+        # No type=email: of it Chromium sends another domain, strasse.example for straße.example.
         attrs = {
             "autocomplete": "email",
             "inputmode": "email",
             "autocapitalize": "none",
             "spellcheck": "false",
         }
-        widget = forms.EmailInput(attrs=attrs)
+        widget = forms.TextInput(attrs=attrs)
         super().__init__(label=gettext_lazy("E-mail"), max_length=254, widget=widget, **kwargs)
 
     def clean(self, value: Any) -> str:

@@ -122,3 +122,8 @@ def test_one_address_makes_so_many_accounts_and_no_more(browser: Client):
 
 def test_the_next_page_of_a_sign_up_is_of_this_site(browser: Client):
     assert browser.post("/account/sign-up/", form(browser, next="//evil.example"))["Location"] == "/account/"
+
+
+def test_a_browser_sends_an_address_as_it_was_typed(browser: Client):
+    # Of type=email Chromium sends strasse.example for straße.example, which is somebody else's.
+    assert browser.get("/account/sign-up/").context["form"]["email"].field.widget.input_type == "text"
