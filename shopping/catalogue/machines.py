@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.formats import date_format
+from django.utils.html import escape
 from django.utils.translation import get_language, gettext as _
 from django.views.decorators.cache import cache_control
 
@@ -82,7 +83,7 @@ def _atom(request: HttpRequest, title: str, path: str, cards: list[DealCard]) ->
         feed.add_item(
             title=_for_xml(card.title),
             link=absolute(deal_path(card)),
-            description=_for_xml(_in_words(card, timezone.now())),
+            description=escape(_for_xml(_in_words(card, timezone.now()))),  # Atom reads it as HTML
             # Stays the same when the title, and with it the address, changes.
             unique_id=absolute(reverse("deal", args=[card.id])),
             pubdate=card.live_at,

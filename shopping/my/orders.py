@@ -149,7 +149,7 @@ def cancel_order(request: UserRequest, order_id: str) -> HttpResponse:
     except Conflict as error:
         messages.error(request, str(error))
     else:
-        whole = _("Your order is cancelled. What you paid for it is on its way back.")
+        whole = _("Your order is cancelled. If you paid for it, that is on its way back.")
         messages.success(request, whole if found.status == CANCELLED else CANCEL.done)
     return HttpResponseRedirect(reverse("order", args=[order_id]))
 
@@ -158,7 +158,9 @@ CANCEL = Way(
     CANCELLED,
     gettext_lazy("Cancel some of it"),
     gettext_lazy("Cancel it"),
-    gettext_lazy("It is cancelled. What you paid for it is on its way back."),
+    gettext_lazy(
+        "It is cancelled. What is still to be paid is lowered, and what you paid beyond that is on its way back."
+    ),
     gettext_lazy("Nothing of this order can be cancelled any more."),
     order_changes.cancel,
     ("pieces",),

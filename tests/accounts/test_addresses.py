@@ -152,7 +152,7 @@ def test_the_bill_goes_to_another_address(ada: Client):
     bill = {f"bill-{name}": value for name, value in TYPED.items()} | {"bill_elsewhere": "on"}
     wrong = ada.post("/checkout/", checkout_form(ada, **bill | {"bill-postcode": ""}))
     assert wrong.status_code == 422
-    assert '<a href="#id_bill-postcode">Postcode: Enter the postcode.</a>' in text(wrong)
+    assert '<a href="#id_bill-postcode">Where the bill goes, Postcode: Enter the postcode.</a>' in text(wrong)
     assert "Complete where the bill goes." in text(wrong)
     order_id = place(ada, **bill | {"bill-name": "Ash Ltd"})
     while run_next(now=timezone.now()):

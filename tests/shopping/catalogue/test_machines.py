@@ -46,6 +46,14 @@ def test_a_character_that_xml_cannot_hold_does_not_spoil_the_feed(client: Client
     assert root.findtext("atom:entry/atom:title", "", ATOM) == "Lamp with a shade"
 
 
+def test_the_summary_of_a_feed_is_html_which_a_sign_in_a_text_does_not_end(client: Client):
+    make_deal(brand="Lamp<br>Co")
+    root = ElementTree.fromstring(client.get("/deals.atom").content)  # noqa: S314
+    summary = root.find("atom:entry/atom:summary", ATOM)
+    assert summary is not None
+    assert (summary.get("type"), (summary.text or "")[:17]) == ("html", "Lamp&lt;br&gt;Co:")
+
+
 @pytest.mark.parametrize("page", ["/", "/brands/nordlicht/", "/categories/peripherals-networking/"])
 def test_each_list_names_its_feed(client: Client, page: str):
     make_deal()

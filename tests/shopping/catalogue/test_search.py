@@ -110,6 +110,13 @@ def test_did_you_mean_leads_to_what_was_meant(client: Client):
     assert "steel lamp (1 deal)?" in plain(html)
 
 
+@pytest.mark.usefixtures("lamps")
+def test_a_category_is_proposed_in_a_sentence_of_its_own(client: Client):
+    nothing = plain(get(client, q="steel zzzz"))
+    assert "Did you mean" not in nothing
+    assert "You can also look in" in nothing
+
+
 def test_where_only_what_is_over_fits_there_are_live_ones_like_it(client: Client, search_index):
     make_deal(title="Copper kettle", category="home-furniture", expires_at=NOW - HOUR / 2)
     make_deal(title="Copper pot", category="home-furniture")

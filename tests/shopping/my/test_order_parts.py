@@ -48,6 +48,9 @@ def test_a_shopper_cancels_some_of_an_order(ada: Client, order: Order):
     sent = {f"pieces-{lamp(order)}": "1", "seen": "1"}
     assert ada.post(place(order, "cancel/part/"), sent)["Location"] == place(order)
     shown = text(ada.get(place(order)))
+    assert (
+        "It is cancelled. What is still to be paid is lowered, and what you paid beyond that is on" in shown
+    )
     for words in ("1 × Cancelled", "1 × Placed", "€239.70", "−€79.90"):
         assert words in shown
     assert [sorted(one for one in orders.get("ada", order.id).timeline[-1].lines)] == [[lamp(order)]]

@@ -105,7 +105,7 @@ def test_an_order_is_cancelled_until_it_is_shipped(ada: Client):
     order, sent = make_order("ada", deal, quantity=2), make_order("ada", deal)
     order_changes.ship("ada", sent.id, unpaid=True, by="kim", now=NOW)
     for one, said in (
-        (order, "Your order is cancelled. What you paid for it is on its way back."),
+        (order, "Your order is cancelled. If you paid for it, that is on its way back."),
         (sent, "This order is shipped: it cannot be cancelled."),
     ):
         answer = ada.post(f"/account/orders/{one.id}/cancel/")
@@ -215,6 +215,8 @@ def test_who_has_nothing_yet_is_told_what_will_be_there(ada: Client):
         "New deals of brands and categories that you watch will be here.",
     ):
         assert text in page
+    profiles.save_preferences("ada", language="de")
+    assert "Keine</b>" in ada.get("/account/").content.decode()  # Zahlung
 
 
 def test_the_account_page_shows_new_deals_of_what_is_watched(ada: Client, search_index: Callable[[], None]):
