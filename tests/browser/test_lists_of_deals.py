@@ -195,6 +195,7 @@ def test_long_words_are_cut_where_they_end_and_whole_on_the_page_of_the_deal(win
     long = "Schifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaftsuniformknopfsammlung"
     words = "20 % off all shoes and boots of the whole winter season now"
     now_deal(title="Lamp", was_price=None, voucher_code=long[:60])
+    now_deal(title="Sofa", voucher_code="COPPERLE10", link="https://a-shop-with-a-long-name.example/")
     shoes = now_deal(title=long, price=None, was_price=None, condition=words, link="https://shop.example/")
     page = window()
     for width, address in ((320, "/"), (1280, "/"), (1280, "/?look=list")):
@@ -204,6 +205,7 @@ def test_long_words_are_cut_where_they_end_and_whole_on_the_page_of_the_deal(win
             link.getClientRects()[0].bottom <= link.closest("h3").getBoundingClientRect().bottom + 2)""")
         assert page.locator(".price-said .code").evaluate("""code =>
             code.getBoundingClientRect().right <= code.closest("p").getBoundingClientRect().right""")
+        assert page.locator(".offer-foot .code").evaluate("code => code.scrollWidth <= code.clientWidth")
     page.set_viewport_size({"width": 320, "height": 900})
     page.goto(f"/deals/{shoes.id}/")
     shown = page.locator(".price-large .price-words")
