@@ -25,6 +25,7 @@ WITHOUT_CENTS = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF UGX VND VUV XAF XOF XPF
 SESSION_ID = re.compile(r"cs_[A-Za-z0-9_]{1,200}")
 NOT_TAKEN = ("failed", "canceled")  # statuses of a refund that did not go back
 DECLINED = "Your card was declined."
+UNDER_WAY = "Stripe is still processing this charge."
 NOT_SAVED = "No card was saved. Please enter it again."
 
 
@@ -85,7 +86,7 @@ class StripeGateway:
         if intent.status == "succeeded":
             return ChargeResult(intent.id)
         if intent.status == "processing":
-            raise GatewayUnavailable("Stripe is still processing this charge.")
+            raise GatewayUnavailable(UNDER_WAY)
         return ChargeDecline(DECLINED)
 
     def find_charge(self, method: str, *, idempotency_key: str) -> ChargeResult | None:
@@ -94,7 +95,11 @@ class StripeGateway:
         try:
             intents = self.api.payment_intents.list({"customer": customer, "limit": 100})
             for intent in intents.auto_paging_iter():
-                if _key_of(intent) == idempotency_key and intent.status == "succeeded":
+                if _key_of(intent) != idempotency_key:
+                    continue
+                if intent.status == "processing":
+                    raise GatewayUnavailable(UNDER_WAY)
+                if intent.status == "succeeded":
                     return ChargeResult(intent.id)
         except stripe.InvalidRequestError:
             return None  # there is no such customer

@@ -121,6 +121,13 @@ def test_a_charge_is_found_by_its_key_on_whatever_page(gateway):
     assert gateway.find_charge(CARD, idempotency_key="P-9") is None
 
 
+def test_whether_a_charge_that_is_still_under_way_was_made_is_not_known(stripe, gateway):
+    charge(gateway, key="P-1")
+    stripe.intents["pi_0"]["status"] = "processing"
+    with pytest.raises(GatewayUnavailable):
+        gateway.find_charge(CARD, idempotency_key="P-1")
+
+
 def test_a_charge_is_refunded_once(stripe, gateway):
     charge(gateway)
     back = [

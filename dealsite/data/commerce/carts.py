@@ -349,7 +349,8 @@ def compare(lines: Iterable[Line], offers: Mapping[keys.Key, Item], *, now: date
 def _shown(line: Line, offer: Item | None, now: datetime) -> LineView:
     if offer is None:
         return LineView(line, (GONE,), line.price, line.quantity, line.counted)
-    price = money(offer.get("price")) or line.price  # what has none is sold elsewhere
+    known = money(offer.get("price"))
+    price = line.price if known is None else known  # what has none is sold elsewhere
     left: int | None = offer.get("stock")
     expires_at = from_iso(offer["expires_at"]) if "expires_at" in offer else None
     quantity, problems = line.quantity, []

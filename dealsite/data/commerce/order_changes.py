@@ -408,13 +408,13 @@ def cancel(
     by: str,
     reason: str = "",
     now: datetime,
-    given_up: bool = False,
+    given_up: datetime | None = None,
 ) -> Order:
     """Cancel all of an order that is not shipped, or so many `pieces` of lines: stock goes back, less is to be paid.
 
     Harmless if the whole order is cancelled; Conflict if nothing is left to be shipped, IncompleteOrder if its lines do
     not add up. For `seen` see `order_returns.take_back`. All again while stock or payments change in between. With
-    `given_up`, only one that nothing was paid of, nor will be: another is returned as it is.
+    `given_up`, only one whose first payment was given up then, and nothing paid of: another is returned as it is.
     """
 
     def attempt() -> Order:
@@ -425,7 +425,7 @@ def cancel(
             _expect_before(order, CANCELLED)
         event = proposed(order, lines, CANCELLED, pieces, seen=seen, by=by, note=reason, now=now)
         paid = payments.of_order(username, order.payments)
-        if event is None or (given_up and not _is_given_up(paid)):
+        if event is None or (given_up and not _was_given_up(paid, given_up)):
             return order
         return take_off(order, lines, event, paid=paid)
 
@@ -439,9 +439,9 @@ def _expect_before(order: Order, status: str) -> None:
         raise Conflict(_("This order is %(state)s: it cannot be %(wanted)s.") % words)
 
 
-def _is_given_up(found: Sequence[Payment]) -> bool:
-    """Tell whether nothing of an order was paid, and its first payment is not tried any more."""
-    is_over = any(one.number == 1 and one.final for one in found)
+def _was_given_up(found: Sequence[Payment], at: datetime) -> bool:
+    """Tell whether nothing of an order was paid, and its first payment not tried any more since a time."""
+    is_over = any(one.number == 1 and one.final and one.next_at == at for one in found)
     return is_over and not any(one.status in PAID for one in found)
 
 
@@ -455,9 +455,9 @@ class ExpiryPayload:
 
 @access_pattern("cancel an order that nobody paid", "1 get + 1 query + 2 batch gets + 1 transaction")
 def expire(job: Job, now: datetime) -> None:
-    """Carry out a job of this kind: cancel an order that nothing was paid of since, nor will be by itself."""
+    """Carry out a job of this kind: cancel an order of which nothing was paid since, nor tried and declined anew."""
     of = payload_from_item(ExpiryPayload, job.payload)
-    cancel(of.username, of.order, by=SITE, reason=NEVER_PAID, now=now, given_up=True)
+    cancel(of.username, of.order, by=SITE, reason=NEVER_PAID, now=now, given_up=job.created_at)
 
 
 ADDRESS_CHANGED = "The address of your order was changed"  # a message's headline

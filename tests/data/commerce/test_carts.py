@@ -20,7 +20,8 @@ from dealsite.data.table import client, errors, schema
 from dealsite.data.table.writes import Delete, Put
 from tests.builders import CONDITION, DAY, EDITOR, HOUR, LINK, NOW, PICTURE, make_deal, make_id
 from tests.measuring import measured
-from tests.shop import ANN, BOB, GUEST, add, delete, edit, fill, held, make_deals, want
+from tests.people import make_user
+from tests.shop import ANN, BOB, GUEST, add, buy, delete, edit, fill, held, make_deals, want
 
 pytestmark = pytest.mark.usefixtures("whole_table")
 MINUTE = timedelta(minutes=1)
@@ -403,6 +404,16 @@ def test_a_deal_can_change_in_two_ways_at_once():
     edit(deal, stock=1, price=Decimal("60.00"))
     assert problems() == {deal.id: (carts.FEWER_LEFT, carts.PRICE_DOWN)}
     assert look().total == Decimal("60.00")
+
+
+def test_a_deal_that_costs_nothing_now_is_ordered_for_nothing():
+    make_user("ann")
+    deal = make_deal()
+    add(ANN, deal, 3)
+    edit(deal, price=Decimal("0.00"), was_price=None)
+    assert problems() == {deal.id: (carts.PRICE_DOWN,)}
+    cart_changes.accept(ANN, seen=look().digest, now=NOW)
+    assert buy("ann").total == 0
 
 
 def test_accepting_takes_over_what_changed():

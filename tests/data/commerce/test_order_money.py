@@ -284,8 +284,8 @@ WEEK = timedelta(days=7)
 def test_cancelling_what_nobody_paid_costs_what_it_says():
     first, *_others = owe(3)
     payload = order_changes.ExpiryPayload("ann", first.order)
-    give_up(first)
-    job = jobs.Job(new_ulid(NOW), order_changes.EXPIRE_ORDER, payloads.payload_to_item(payload))
+    end = give_up(first)
+    job = jobs.Job(new_ulid(end), order_changes.EXPIRE_ORDER, payloads.payload_to_item(payload))
     measured(order_changes.expire)(job, NOW + 30 * DAY)
     assert order_of(first).status == CANCELLED
 
@@ -345,6 +345,21 @@ def test_an_order_is_not_cancelled_for_being_unpaid_if(case, wait_for_indexes):
     assert order_of(first).status != CANCELLED
 
 
+def test_a_payment_that_is_tried_once_more_leaves_as_long_as_its_shopper_is_told_then(wait_for_indexes):
+    first, *_others = owe(3)
+    last = give_up(first) + WEEK - DAY
+    payments.retry_now("ann", first.due_at, first.id, by="ann", now=last)
+    settle(first, DECLINED, now=last)
+    wait_for_indexes()
+    run_jobs(last + WEEK - timedelta(seconds=1))
+    assert order_of(first).status == PLACED
+    wait_for_indexes()
+    run_jobs(last + WEEK)
+    wait_for_indexes()
+    run_jobs(last + WEEK)
+    assert order_of(first).status == CANCELLED
+
+
 def test_a_payment_that_comes_in_right_before_its_order_is_cancelled_for_not_being_paid(monkeypatch):
     first, *_others = owe(3)
     end = give_up(first)
@@ -354,7 +369,7 @@ def test_a_payment_that_comes_in_right_before_its_order_is_cancelled_for_not_bei
         settle(first, now=end)
 
     meanwhile(monkeypatch, pay_after_all)
-    order_changes.cancel("ann", first.order, by="-", now=end + WEEK, given_up=True)
+    order_changes.cancel("ann", first.order, by="-", now=end + WEEK, given_up=end)
     assert (order_of(first).status, state_of(first)[0]) == (PLACED, "part_paid")
 
 
