@@ -242,7 +242,7 @@ EXAMPLES = ("", "?list=placed", "?list=shipped", "?q=nothing", "?first=2026-11-0
     "Currency=currency, Instalments=order.card.plan, Paid=order.card.money.processed, "
     "To be paid=order.card.money.open, Failed=order.card.money.failed, Refunded=order.card.money.refunded, "
     "Tracking number=order.tracking, Province=order.address.state, Country code=order.address.country_code, "
-    "Telephone=order.address.phone, Bill to=order.bill_to.in_short",
+    "Telephone=order.address.phone, Bill to=order.bill_to.in_short, Cancelled=order.card.money.cancelled",
     _all_orders,
 )
 def order_list(request: EditorRequest) -> HttpResponse:

@@ -108,7 +108,7 @@ def checkout(request: UserRequest) -> HttpResponse:
 
 @signed_in.page("2 gets + 1 query + 1 batch get")
 def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
-    """Say that an order is placed and what was charged, as the table has it; a cancelled one shows its own page."""
+    """Say that an order is placed and what was charged; one that costs less now shows its own page."""
     username = request.user.username
     found = orders.get(username, order_id)
     (order, lines, incomplete), paid, buyer = together(
@@ -116,13 +116,14 @@ def checkout_done(request: UserRequest, order_id: str) -> HttpResponse:
         lambda: payments.of_order(username, found.payments) if found.payments else [],
         partial(order_record.buyer, username),
     )
-    if order.status == CANCELLED:
+    became = history(order, lines)
+    if order.status == CANCELLED or became.taken_off:
         return HttpResponseRedirect(reverse("order", args=[order.id]))
     first = paid[0] if paid else None
     to_come = [payment for payment in paid[1:] if payment.status == SCHEDULED]
     context = {
         "order": order,
-        "order_lines": history(order, lines).lines,
+        "order_lines": became.lines,
         "incomplete": incomplete,
         "plan": PlanChoice.of(order.total, order.card.plan, order.placed_at),
         "first": first,

@@ -1,5 +1,6 @@
 """The jobs that send mail: about accounts, orders and payments. A mail may be sent twice, and is never lost."""
 
+from dataclasses import replace
 from datetime import datetime
 from smtplib import SMTPException, SMTPRecipientsRefused
 
@@ -124,13 +125,16 @@ def send_order_notice(job: Job, now: datetime) -> None:
         (one for one in order.timeline if (one.status, one.at) == (notice.status, notice.at)),
         next(one for one in reversed(order.timeline) if one.status == notice.status),
     )
-    moved = history(order, lines).of(event)
+    so_far = order.timeline[: order.timeline.index(event) + 1]
+    became = history(replace(order, timeline=so_far), lines)
+    moved = became.of(event)
     with spoken(user.preferences.language if user else ""):
         context = {
             "order": order,
             "event": event,
             "lines": [(line, one.pieces, one.pieces * line.price) for line, one in moved],
             "taken_off": sum((one.amount for _line, one in moved), ZERO),
+            "total": became.worth,
         }
         text = _render("order.txt", **context)
         to = user.email if user and notice.to else notice.to  # their address of today, once it is confirmed

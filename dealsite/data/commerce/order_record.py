@@ -145,6 +145,11 @@ class OrderMoney:
     def of(cls, payments: Iterable[Payment]) -> OrderMoney:
         return cls(**sums(payments))
 
+    @property
+    def off(self) -> Decimal:
+        """What of it is not charged, or went back."""
+        return self.cancelled + self.refunded
+
 
 @dataclass(frozen=True, slots=True)
 class OrderCard:

@@ -456,6 +456,7 @@ def test_orders_of_a_list_are_a_file_with_all_that_accounts_need(office, three):
             "Country code": "GB",
             "Telephone": "",
             "Bill to": "",
+            "Cancelled": "0.00",
         }
     ]
 

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from django.utils.html import strip_tags
 from django.utils.http import urlencode
 
-from dealsite.data.commerce import order_changes
+from dealsite.data.commerce import order_changes, orders
 from dealsite.data.table.ids import new_ulid
 from tests.builders import DAY, HOUR, NOW, make_deal
 from tests.cms.conftest import HTMX
@@ -58,6 +60,14 @@ def test_all_orders_are_listed_newest_first_with_how_many_each_list_has(office, 
     assert of_page(answer) == ["BatchGetItem"] * 2
     for words in ("Quiet keyboard", "+1", "Prague", ", Czechia", "Pack all 1 paid"):
         assert words in page
+
+
+def test_a_list_says_what_of_an_order_is_not_charged(office):
+    order = make_order("ada", make_deal(price=Decimal("10.00"), was_price=None), quantity=2)
+    (line,) = orders.lines_of(order)
+    order_changes.cancel("ada", order.id, pieces={line.id: 1}, by="kim", now=NOW)
+    for place in ("/cms/orders/?list=placed", "/cms/customers/ada/", "/cms/"):
+        assert "€20.00 −€10.00" in " ".join(strip_tags(text(office.get(place))).split())
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from dealsite.data.catalogue import deal_changes, deals, relations
 from dealsite.data.commerce import carts, order_changes, orders
@@ -324,6 +325,31 @@ def test_messages_and_mails_tell_of_an_order(ada: Client):
         assert part in text
     assert f"/account/orders/{order.id}/" in text
     assert "AB 123" in sent[f"Dealsite: Your order is on its way ({number})"].body
+
+
+def test_a_list_says_what_of_an_order_is_not_charged(ada: Client):
+    deal = make_deal(price=Decimal("10.00"), was_price=None)
+    order = make_order("ada", deal, quantity=2)
+    (line,) = orders.lines_of(order)
+    order_changes.cancel("ada", order.id, pieces={line.id: 1}, by="kim", now=NOW + HOUR)
+    page = ada.get("/account/orders/").content.decode()
+    assert "€20.00 −€10.00" in " ".join(strip_tags(page).split())
+
+
+def test_each_mail_of_an_order_says_what_it_came_to_then(ada: Client):
+    deal = make_deal(title="A lamp", price=Decimal("10.00"), was_price=None)
+    order = make_order("ada", deal, quantity=2)
+    (line,) = orders.lines_of(order)
+    order_changes.cancel("ada", order.id, pieces={line.id: 1}, by="kim", now=NOW)
+    order_changes.ship("ada", order.id, unpaid=True, by="kim", now=NOW)
+    work()
+    bodies = {sent.subject.removeprefix("Dealsite: "): sent.body for sent in mail.outbox}
+    number = f"({order.id[-6:]})"
+    for subject, what in (
+        ("Your order", "2 x A lamp, €20.00\n\nTotal: €20.00"),
+        ("Your order is on its way", "1 x A lamp, €10.00\n\nTotal: €10.00"),
+    ):
+        assert what in bodies[f"{subject} {number}"]
 
 
 def test_mails_of_an_order_go_to_the_address_of_today(ada: Client):
