@@ -127,7 +127,7 @@ class OfficeDocument(Stored):
             text=payment.account,
             numbers=[payment.id, payment.order, payment.transaction_id],
             status=payment.status,
-            cents=cents(payment.amount),
+            cents=cents(payment.to_charge),
             newest=place_of(payment.due_at, payment.id),
         )
 

@@ -95,7 +95,9 @@ def customer(username: str = "tomas", **more):
 
 
 def payment(**more):
-    return stored(payment_item(Payment(make_id(), "tomas", Decimal("48.50"), NOW, NOW, **more)))
+    return stored(
+        payment_item(Payment(make_id(), "tomas", Decimal("50.00"), NOW, NOW, cut=Decimal("1.50"), **more))
+    )
 
 
 def found(text: str = "", **filters) -> list[str]:

@@ -2,7 +2,7 @@
 -- Payments whose day has passed and that are not processed: how much, how late, and why.
 SELECT
   account,
-  amount,
+  amount - coalesce(cut, 0) AS amount,
   date_diff('day', due_at, now()::TIMESTAMP) AS days_late,
   due_at,
   status,

@@ -3,7 +3,7 @@
 SELECT
   coalesce(nullif(reason, ''), 'no reason given') AS reason,
   count(*) AS payments,
-  sum(amount) AS amount,
+  sum(amount - coalesce(cut, 0)) AS amount,
   round(avg(tries), 1) AS average_tries,
   count(DISTINCT account) AS accounts,
   max(due_at) AS last_due

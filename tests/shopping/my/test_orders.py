@@ -334,6 +334,8 @@ def test_a_list_says_what_of_an_order_is_not_charged(ada: Client):
     order_changes.cancel("ada", order.id, pieces={line.id: 1}, by="kim", now=NOW + HOUR)
     page = ada.get("/account/orders/").content.decode()
     assert "€20.00 −€10.00" in " ".join(strip_tags(page).split())
+    page = ada.get("/account/").content.decode()
+    assert "Next payment €10.00" in " ".join(strip_tags(page).split())
 
 
 def test_each_mail_of_an_order_says_what_it_came_to_then(ada: Client):
