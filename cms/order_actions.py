@@ -36,6 +36,7 @@ IT_IS = {
     RETURNED: gettext_lazy("It came back."),
 }
 NO_REASON = gettext_lazy("Say why: the shopper reads it.")
+SENT_BEFORE = gettext_lazy("A part of order %(number)s was shipped before: only the rest is cancelled.")
 LONG_REASON = gettext_lazy("Shorten this to %(most)s characters.")
 DONE = {
     SHIPPED: ngettext_lazy(
@@ -101,7 +102,9 @@ def cancel_orders(request: EditorRequest) -> HttpResponse:
         wrong = LONG_REASON % {"most": NOTE_CHARACTERS}
 
     def cancel(row: OrderRow) -> None:
-        order_changes.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
+        order = order_changes.cancel(row.ref.username, row.ref.id, by=by, reason=reason, now=now)
+        if order.status != CANCELLED:
+            messages.info(request, SENT_BEFORE % {"number": order.id[-6:]})
 
     return _page(request, CANCELLED, cancel, reason=reason, reason_error=wrong)
 

@@ -54,8 +54,20 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, Invalid, VersionConflict
+from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.meters import access_pattern
-from dealsite.data.table.writes import Delete, Put, Update, Write, absent, at_least, equals, exists, merge
+from dealsite.data.table.writes import (
+    Delete,
+    Put,
+    Update,
+    Write,
+    absent,
+    at_least,
+    equals,
+    exists,
+    merge,
+    present,
+)
 
 SINCE_CHANGED = gettext_lazy("This order changed meanwhile: look at it again.")
 TOO_LATE = gettext_lazy("The time to return something of this order is over.")
@@ -366,12 +378,24 @@ def late_returns(order: Order, *, now: datetime) -> list[Write]:
 def _stock_back(
     back: Sequence[tuple[Line, int]], deals: dict[str, Deal], actions: int, now: datetime
 ) -> list[Write]:
-    """Return the writes that put stock back where it is counted, with the marks of what is not sold out any more."""
+    """Return the writes that put stock back where it is counted, with the marks of what is not sold out any more.
+
+    Of a deal in the trash, to the stock with which it comes back: 1 batch get more.
+    """
     writes: list[Write] = []
     on_sale: list[Deal] = []
-    for line, pieces in back:
+    counted_back = [(line, pieces) for line, pieces in back if line.counted and pieces]
+    gone = [keys.trash("deal", line.deal) for line, _pieces in counted_back if line.deal not in deals]
+    in_trash = table.batch_get(gone) if gone else {}
+    for line, pieces in counted_back:
         deal = deals.get(line.deal)
-        if deal is None or deal.stock is None or not line.counted or not pieces:
+        if deal is None:
+            key, stock = keys.trash("deal", line.deal), ("offer", "stock")
+            if "stock" in (in_trash.get(key, {}).get("offer") or {}):
+                token = {"token": new_ulid(now)}  # whoever restores it just now, reads it again
+                writes.append(Update(key=key, set=token, add={stock: pieces}, when=(present(stock),)))
+            continue
+        if deal.stock is None:
             continue
         when = at_least("stock", 1)
         if deal.stock == 0:

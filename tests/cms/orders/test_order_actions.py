@@ -107,6 +107,14 @@ def test_orders_are_cancelled_with_a_reason_and_stock_goes_back(office, three):
     assert deals.get(line.deal).stock == 9
 
 
+def test_who_cancels_what_was_shipped_in_part_hears_that_it_was_the_rest(office):
+    order = make_order("ada", make_deal(), quantity=2)
+    (line,) = orders.lines_of(order)
+    order_changes.ship("ada", order.id, pieces={line.id: 1}, unpaid=True, by="kim", now=NOW)
+    act(office, "cancel", order, reason="Broken in the store")
+    assert f"A part of order {order.id[-6:]} was shipped before" in text(office.get("/cms/orders/"))
+
+
 @pytest.mark.parametrize(
     ("reason", "words"), [("", "Say why"), (" \u200b ", "Say why"), ("x" * 501, "Shorten this to 500")]
 )

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deals, deals as stock_marks, featured
+from dealsite.data.catalogue import deal_changes, deals, deals as stock_marks, featured
 from dealsite.data.commerce import (
     cart_changes,
     carts,
@@ -43,9 +43,10 @@ from dealsite.data.people import mails, messages, profiles, users
 from dealsite.data.table import client, errors
 from dealsite.data.table.ids import iso
 from dealsite.data.table.writes import Put, Update
-from tests.builders import DAY, HOUR, LINK, NOW, make_deal, make_id
+from tests.builders import DAY, EDITOR, HOUR, LINK, NOW, make_deal, make_id
 from tests.measuring import measured
 from tests.people import make_user
+from tests.races import meanwhile
 from tests.shop import (
     ADDRESS,
     ANN,
@@ -469,6 +470,34 @@ def test_stock_that_changes_at_the_last_moment_is_right_when_an_order_is_cancell
     monkeypatch.setattr(table, "transact", interrupted)
     order_changes.cancel("ann", order.id, by="ann", now=NOW + 2 * HOUR)
     assert (stock(deal), sold_out(deal)) == (left, False)
+
+
+def restore(deal):
+    deal_changes.restore(deal.id, by=EDITOR, now=NOW + HOUR)
+
+
+@pytest.mark.parametrize(("first", "last_moment"), [(delete, None), (None, delete), (delete, restore)])
+def test_stock_of_a_deal_that_was_deleted_comes_back_with_it(first, last_moment, monkeypatch):
+    deal = make_deal(stock=5)
+    order = buy("ann", deal, quantity=2)
+    if first:
+        first(deal)
+    if last_moment:
+        meanwhile(monkeypatch, partial(last_moment, deal))
+    order_changes.cancel("ann", order.id, by="ann", now=NOW + HOUR)
+    if last_moment is not restore:
+        restore(deal)
+    assert (stock(deal), sold_out(deal)) == (5, False)
+
+
+def test_stock_that_comes_back_while_its_deal_is_restored_is_counted(monkeypatch):
+    deal = make_deal(stock=2)
+    order = buy("ann", deal, quantity=2)
+    delete(deal)
+    cancel = partial(order_changes.cancel, "ann", order.id, by="ann", now=NOW + HOUR)
+    meanwhile(monkeypatch, cancel)
+    restore(deal)
+    assert (stock(deal), sold_out(deal)) == (2, False)
 
 
 def test_stock_whose_counting_ends_at_the_last_moment_does_not_begin_again(monkeypatch):
