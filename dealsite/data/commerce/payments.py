@@ -24,7 +24,7 @@ from dealsite.data.commerce import payment_record
 from dealsite.data.commerce.payment_lists import owed
 from dealsite.data.commerce.payment_record import Payment, Refund, Step, payment_from_item, payment_item
 from dealsite.data.editing import audit
-from dealsite.data.entities.attributes import CENT
+from dealsite.data.entities.attributes import CENT, ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
     FAILED,
@@ -222,9 +222,10 @@ def cancel_writes(
 ) -> tuple[list[Payment], list[Write]]:
     """Return an order's payments as they are once so much less is to be paid (None: nothing), and the writes of that.
 
-    First the last instalments that are not paid are lowered, or cancelled; then of what is paid, the last first, it is
-    refunded by a job; then of one that is being charged just now it is noted that its money is not wanted: if the
-    charge succeeds it is refunded, else it is lowered or cancelled. What is still left of `amount` then is ignored.
+    First the last instalments that are not paid are cancelled, or lowered, to no less than 1.00 where earlier ones can
+    bear the rest; then of what is paid, the last first, it is refunded by a job; then of one that is being charged just
+    now it is noted that its money is not wanted: if the charge succeeds it is refunded, else it is lowered or
+    cancelled. What is still left of `amount` then is ignored.
     One write each, two jobs. They hold while the payments are as read; Conflict otherwise.
     """
     found = {payment.id: payment for payment in payments}
@@ -233,9 +234,14 @@ def cancel_writes(
     given_back, deltas = list[Payment](), list[payment_record.Deltas]()
     last_first = sorted(found.values(), key=lambda payment: payment.number, reverse=True)
     for statuses in ((SCHEDULED, FAILED), (PROCESSED,), (PENDING,)):
-        for payment in last_first:
+        of_these = [payment for payment in last_first if payment.status in statuses and payment.kept]
+        for number, payment in enumerate(of_these, 1):
             taken = min(left, payment.kept)
-            if taken <= 0 or payment.status not in statuses:
+            less_of_it = max(payment.kept - SMALLEST_INSTALMENT, ZERO)
+            others = sum((one.kept for one in of_these[number:]), ZERO)
+            if SCHEDULED in statuses and less_of_it < taken < payment.kept and left - less_of_it <= others:
+                taken = less_of_it
+            if not taken:
                 continue
             left -= taken
             after = found[payment.id] = less(payment, taken, by=by, reason=reason, now=now)
