@@ -438,7 +438,7 @@ class Shop(RuleBasedStateMachine):
         if step == CANCELLED and order.status == PLACED:
             for deal_id, line in order.lines.items():
                 deal = self.deals[deal_id]
-                if line.counted and deal.stock is not None and not deal.gone:
+                if line.counted and deal.stock is not None:
                     deal.stock += line.quantity
         order.status = step
 
