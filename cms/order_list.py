@@ -418,13 +418,14 @@ def order_news(request: EditorRequest) -> HttpResponse:
             marks |= {"since": page.after}
         else:
             marks |= {"since": since, "seen": ",".join(card.id for card in page.rows)}
+    here = _shown_page(request)
     context = {
         "status": WAITING[listed],
         "rows": rows,
         "number": number,
         "address": address,
         "news": reverse("cms_order_news") + query(marks),
-        "here": (here := _shown_page(request)),
+        "here": here,
         **order_table(COLUMNS.named(QueryDict(urlsplit(here).query).get("columns", ""))),
     }
     return render(request, "cms/orders/_order_news.html", context)

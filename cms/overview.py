@@ -22,7 +22,6 @@ from cms.lists.attention import OPENED, TopicView, opened_address, show, summari
 from cms.logs import AuditRow, row
 from cms.numbers import Change, Figure, figure, figure_of_today, of_snapshot, two_weeks
 from cms.order_list import slips_address
-from cms.payments import month_of
 from cms.shared.requests import EditorRequest
 from dealsite import __version__
 from dealsite.accounts.decorators import staff
@@ -282,7 +281,9 @@ def _office(now: datetime, numbers: dict[str, Number], *, is_editor: bool) -> di
         latest = orders.waiting(PLACED, before=last, size=LISTED).rows
     counts, tasks = task_counts.of_process.current(), []
     if counts.payments:
-        failed = Task("failed", "credit-card", _("Failed payments"), month_of("failed", now))
+        failed = Task(
+            "failed", "credit-card", _("Failed payments"), reverse("cms_payments", query={"list": "failed"})
+        )
         tasks.append(_counted(failed, counts.payments))
     if counts.overdue:
         note = _("failed ones among them") if counts.payments else ""

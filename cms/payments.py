@@ -22,7 +22,6 @@ from cms.shared.requests import EditorRequest
 from dealsite.accounts import limits
 from dealsite.accounts.decorators import back_office, fresh
 from dealsite.data.commerce import payment_lists, payment_record
-from dealsite.data.commerce.charging import RETRY_AFTER
 from dealsite.data.commerce.payment_lists import PaymentRow, RowsPage
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.commerce.payments import cancel, get, refund, retry_now
@@ -119,7 +118,7 @@ def _tabs(chosen: dict[str, str]) -> list[Tab]:
     return [*lists, Tab(OVERDUE, _("Overdue"), reverse("cms_overdue_payments"))]
 
 
-def month_of(listed: str, now: datetime) -> str:
+def _month(listed: str, now: datetime) -> str:
     """Return the address of a list of as many days as one may show, on the same sides of today as its usual ones."""
     today, usual = now.astimezone(UTC).date(), USUAL_DAYS[listed]
     times = (MOST_DAYS - 1) // (usual[1] - usual[0])
@@ -174,7 +173,7 @@ def payment_list(request: EditorRequest) -> HttpResponse:
         "span": span,
         "token": new_ulid(now),
         "sums": [(words, sums[state]) for state, words in SUMS],
-        "wider": month_of(listed, now) if (span.last - span.first).days < MOST_DAYS - 1 else "",
+        "wider": _month(listed, now) if (span.last - span.first).days < MOST_DAYS - 1 else "",
         "rows": with_addresses(page.rows),
         "first_page": query(chosen) if after else "",
         "after": page.after and query(chosen | {"after": page.after}),
@@ -188,13 +187,9 @@ def overdue_payments(request: EditorRequest) -> HttpResponse:
     now = timezone.now()
     found, today = payment_lists.overdue(now=now), now.astimezone(UTC).date()
 
-    def days(newest: int, oldest: int) -> dict[str, date]:
+    def days(newest: int, oldest: int) -> dict[str, str]:
         first, last = today - timedelta(days=oldest), today - timedelta(days=newest)
-        until = (
-            last if oldest >= MOST_DAYS else today + RETRY_AFTER[-1]
-        )  # failed ones stand at their next try
-        since = max(first, until - timedelta(days=MOST_DAYS - 1))
-        return {"first": first, "last": last, "since": since, "until": until}
+        return {"first": first.isoformat(), "last": last.isoformat()}
 
     buckets = [
         (_("Today"), found.today, days(0, 0), False),

@@ -1,4 +1,4 @@
-"""What the address of the list of deals says: filters, columns and page; and addresses saved under a name."""
+"""What addresses of lists say: their columns, of deals also filters and page; and addresses saved under a name."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple

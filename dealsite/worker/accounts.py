@@ -7,6 +7,7 @@ from functools import partial
 from dealsite.data.catalogue import relations
 from dealsite.data.commerce import cart_changes, order_record
 from dealsite.data.editing import saved_views
+from dealsite.data.entities.work import SITE
 from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Handler, Job
 from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
@@ -28,11 +29,13 @@ class RemovalCheckpoint:
 def remove_user(job: Job, now: datetime) -> datetime | None:
     """Remove what a deleted user leaves behind: sessions, messages, cart, saved views, likes, watches and counts.
 
+    What runs for them just now is paused, as of an editor who lost the role.
     It runs a second time when the indexes have caught up, and whoever was about to send them a message has done so.
     1 query a page of each + 1 write each.
     """
     username = payload_from_item(RemovalPayload, job.payload).username
     sessions.end_all(username)
+    sessions.stop_running(username, by=SITE, now=now)
     relations.remove_all(username)
     messages.delete_all(username)
     cart_changes.clear(username)

@@ -16,6 +16,7 @@ from dealsite.data.people import sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, Forbidden, NotFound
 from dealsite.data.table.ids import new_ulid
+from dealsite.worker import accounts
 from tests.builders import DAY, HOUR, make_announcement, make_deal
 from tests.measuring import measured
 from tests.people import NOW, make_user
@@ -164,3 +165,15 @@ def test_of_who_is_no_editor_what_runs_is_paused_and_what_waits_stays(eve: User,
     assert jobs.get(waits).state == "open"
     sessions.stop_running("eve", by="root", now=NOW)
     assert jobs.get(waits).state == "paused"
+
+
+def test_of_who_deletes_their_account_what_runs_is_paused(eve: User, wait_for_indexes):
+    running = make_announcement(make_deal().id, new_ulid(NOW), by="eve")
+    wait_for_indexes()
+    assert jobs.take_next(now=NOW)
+    users.delete(eve, job_id=new_ulid(NOW), now=NOW)
+    wait_for_indexes()
+    job = jobs.take_next(now=NOW)
+    assert job
+    accounts.remove_user(job, NOW)
+    assert jobs.get(running).state == "paused"
