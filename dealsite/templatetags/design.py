@@ -21,6 +21,8 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgett
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.commerce import order_record
+from dealsite.data.commerce.payment_lists import PaymentRow
+from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.entities import commerce
 from dealsite.data.table.ids import iso
 from dealsite.templatetags import kept
@@ -288,6 +290,13 @@ def state_words(state: str) -> str:
 def state_look(state: str) -> str:
     """The look of a state of an order or a payment, for `data-state`."""
     return STATES[state][1]
+
+
+@register.filter
+def payment_state(payment: Payment | PaymentRow) -> str:
+    """The state of a payment: its status, or that it is not paid yet where it waits for a card."""
+    waits = payment.status == commerce.SCHEDULED and payment.reason
+    return order_record.UNPAID if waits else payment.status
 
 
 @register.filter

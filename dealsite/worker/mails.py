@@ -26,7 +26,7 @@ from dealsite.data.commerce import orders
 from dealsite.data.commerce.order_lines import history
 from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload, with_currency
 from dealsite.data.entities.attributes import ZERO
-from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED
+from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED, SCHEDULED
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job
 from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.people import mails, messages, users
@@ -51,6 +51,7 @@ SUBJECTS = {
 HEADLINES = {
     PROCESSED: gettext_lazy("Payment received"),
     FAILED: gettext_lazy("A payment failed"),
+    SCHEDULED: gettext_lazy("A payment is due"),
     REFUNDED: gettext_lazy("A payment was refunded"),
 }
 logger = structlog.get_logger(__name__)

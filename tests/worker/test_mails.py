@@ -70,6 +70,18 @@ def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
     assert "/account/payments/" in said
 
 
+def test_a_payment_of_an_order_without_a_card_is_told_to_be_due():
+    make_user("ann")
+    owe(method="")
+    work()
+    (sent,) = mail.outbox
+    said = " ".join(sent.body.split())
+    assert sent.subject.startswith("Dealsite: A payment is due (")
+    assert f"Payment 1 of 1 for your order {ORDER} is due: 90.00 EUR. You can pay it under Payments." in said
+    assert "If nothing is paid until 28 Nov 2026, your order is cancelled." in said
+    assert "/account/payments/" in said
+
+
 def test_a_payment_refunded_is_told():
     make_user("ann")
     give_card("ann", "a card")

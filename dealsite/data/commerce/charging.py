@@ -62,6 +62,7 @@ KEYS_HOLD = timedelta(hours=12)  # gateways forget idempotency keys after a day:
 BATCH = 100
 THREADS = 4
 RUNNER = "-"  # who charges: the site itself
+NO_CARD = ChargeDecline("No card is on file for this payment.")
 
 logger = structlog.get_logger(__name__)
 chance = random.Random()  # noqa: S311 - spreads runners, guards nothing
@@ -109,7 +110,7 @@ def charge_first(order: Order, gateway: Gateway, *, currency: str, clock: Callab
     Runners charge it if this does not. 1 batch get, then as `run_one`; no more where it was tried before.
     """
     for payment in of_order(order.username, order.payments[:1]):
-        if payment.status == SCHEDULED:
+        if payment.status == SCHEDULED and not payment.final:
             return run_one(payment_item(payment), gateway, currency=currency, clock=clock)
     return "left"
 
@@ -174,7 +175,7 @@ def charge(
         if made is not None:
             return made
     if removed or not payment.method:
-        return ChargeDecline("No card is on file for this payment.")
+        return NO_CARD
     what = f"Payment {payment.id}"
     if payment.order:
         what = f"Order {payment.order}, payment {payment.number} of {payment.of}"
@@ -221,6 +222,9 @@ def _after(payment: Payment, outcome: ChargeResult | ChargeDecline, now: datetim
     reason = outcome.reason[:REASON_CHARACTERS]
     if payment.refunds and not payment.kept:  # its order was cancelled meanwhile
         return cancelled(payment, by=RUNNER, reason=payment.refunds[-1].reason, now=now)
+    if outcome == NO_CARD and payment.order and payment.number == 1 and not payment.tries:
+        step = Step(SCHEDULED, now, RUNNER, reason)
+        return payment.after(step, next_at=now, final=True, claimed_by="", series_at=None, reason=reason)
     final = payment.tries >= len(RETRY_AFTER)
     return payment.after(
         Step(FAILED, now, RUNNER, reason),

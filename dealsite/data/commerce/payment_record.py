@@ -2,6 +2,7 @@
 
     SCHEDULED -> PENDING -> PROCESSED -> REFUNDED        SCHEDULED, FAILED -> CANCELLED
                  PENDING -> FAILED -> PENDING            (PENDING -> CANCELLED: declined after its order was cancelled)
+                 PENDING -> SCHEDULED                    (the first of an order that has no card: it waits for one)
 
 What a status means stands in `status`. Before it is charged it can be lowered, which is its `cut`; what is charged can
 be refunded in parts: it is PROCESSED until all of it is back. Where it is listed among all accounts' stands in its

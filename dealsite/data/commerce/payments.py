@@ -368,11 +368,12 @@ def pay_early(
     """Have a scheduled payment charged within seconds, from another card if `method` names one."""
 
     def change(payment: Payment) -> Payment | None:
-        if payment.status == PROCESSED or (payment.next_at <= now and method in ("", payment.method)):
+        due = payment.next_at <= now and not payment.final
+        if payment.status == PROCESSED or (due and method in ("", payment.method)):
             return None
         _expect(payment, SCHEDULED)
         step = Step(SCHEDULED, now, by, "To be paid early")
-        return payment.after(step, next_at=now, method=method or payment.method)
+        return payment.after(step, next_at=now, final=False, reason="", method=method or payment.method)
 
     return _act(account, due_at, payment_id, change, what="pay early", by=by, now=now)
 
@@ -398,13 +399,16 @@ def retry_now(
 def change_method(
     account: str, due_at: datetime, payment_id: str, *, method: str, by: str, now: datetime
 ) -> Payment:
-    """Have a payment that is not paid charged from another card when its time comes."""
+    """Have a payment that is not paid charged from another card when its time comes; at once if it waits for one."""
 
     def change(payment: Payment) -> Payment | None:
         if payment.method == method:
             return None
         _expect(payment, SCHEDULED, FAILED)
-        return payment.after(Step(payment.status, now, by, "Another card"), method=method)
+        step = Step(payment.status, now, by, "Another card")
+        waits = payment.final and bool(method)
+        again: dict[str, Any] = {"next_at": now, "final": False, "reason": ""} if waits else {}
+        return payment.after(step, method=method, **again)
 
     return _act(account, due_at, payment_id, change, what="change card", by=by, now=now)
 

@@ -272,7 +272,9 @@ TRANSACTION_GUARD = Entity(
 )
 
 
-GIVEN_UP = "GIVENUP"  # where the index lists failed payments that are tried no more, by when they were due
+GIVEN_UP = (
+    "GIVENUP"  # where the index lists payments that nobody tries without being told, by when they were due
+)
 TIMELINE_STEPS = 30  # kept: the first one and the newest
 MAX_REFUNDS = 200  # of a payment: each is a request of somebody
 DATA_BYTES = 8 * 1024
@@ -326,7 +328,7 @@ def _rows(item: Item) -> keys.Row:
     rows = keys.payment_of_transaction(item["transaction_id"]) if item.get("transaction_id") else {}
     if item.get("closed") and "processed_at" in item:
         return rows | keys.closed_payments(payment, from_iso(item["processed_at"]))
-    if status == FAILED and item.get("final"):
+    if item.get("final"):
         return rows | keys.payments_by_status(payment, GIVEN_UP, from_iso(item["due_at"]))
     return rows | keys.payments_by_status(payment, status, from_iso(item["next_at"]))
 
@@ -344,7 +346,7 @@ def _is_of_its_status(item: Item) -> str:
         return f"It is {status}, and {'a' if 'claimed_by' in item else 'no'} runner has claimed it."
     if item.get("closed") and status not in PAID:
         return f"It is {status}, and its day is closed."
-    if item.get("final") and status != FAILED:
+    if item.get("final") and status not in (FAILED, SCHEDULED):
         return f"It is {status}, and given up."
     return ""
 
@@ -413,7 +415,9 @@ PAYMENT = Entity(
         "status": Text(one_of=STATUSES),
         "method": Text(most=METHOD_CHARACTERS, secret=True, optional=True, about="a card's token"),
         "tries": Whole(about="counts declines"),
-        "final": Flag(optional=True, about="it is not tried again by itself"),
+        "final": Flag(
+            optional=True, about="it is not tried by itself: given up, or without a card from the start"
+        ),
         "claimed_by": Ulid(optional=True, about="of the runner that charges it"),
         "series_at": Time(optional=True, about="when the charge under way, or the last one, was first tried"),
         "transaction_id": Text(most=LONGEST, pattern="[^#]+", optional=True),

@@ -137,7 +137,7 @@ def test_without_a_card_nothing_is_charged(wait_for_indexes):
     (payment,) = owe(method="")
     gateway = Ledger()
     wait_for_indexes()
-    assert run(gateway) == Counter(failed=1)
+    assert run(gateway) == Counter(scheduled=1)
     assert read(payment).reason == "No card is on file for this payment."
     assert gateway.asked == []
 
@@ -327,6 +327,21 @@ def test_a_payment_that_was_given_up_can_be_tried_again(wait_for_indexes, monkey
     wait_for_indexes()
     assert run(gateway) == Counter(processed=1)
     assert gateway.asked == [f"{payment.id}-0", f"{payment.id}-1"]
+
+
+def test_a_payment_that_was_given_up_is_charged_to_a_card_that_is_given_then(wait_for_indexes, monkeypatch):
+    monkeypatch.setattr(charging, "RETRY_AFTER", ())
+    first, second, _ = owe(3, method="declines")
+    gateway = Ledger()
+    wait_for_indexes()
+    assert run(gateway) == Counter(failed=1)
+    act(payments.change_method, first, method="")
+    assert read(first).final is True  # without a card there is nothing to try
+    act(payments.change_method, first, method="approves")
+    act(payments.change_method, second, method="approves")
+    wait_for_indexes()
+    assert run(gateway) == Counter(processed=1)
+    assert read(second).next_at == second.due_at
 
 
 def test_a_payment_can_be_cancelled_and_refunded_with_a_reason(wait_for_indexes):

@@ -17,14 +17,24 @@ from dealsite.data.commerce import (
     order_changes,
     order_record,
     orders,
+    payment_lists,
     payments,
 )
 from dealsite.data.commerce.carts import CartChanged
 from dealsite.data.commerce.order_changes import Purchase
-from dealsite.data.commerce.order_record import Order
+from dealsite.data.commerce.order_record import Order, PaymentCard
 from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.editing import audit
-from dealsite.data.entities.commerce import ACTIVE, CANCELLED, FAILED, PLACED, PROCESSED, PURCHASED, SAVED
+from dealsite.data.entities.commerce import (
+    ACTIVE,
+    CANCELLED,
+    FAILED,
+    PLACED,
+    PROCESSED,
+    PURCHASED,
+    SAVED,
+    SCHEDULED,
+)
 from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, messages, users
 from dealsite.data.table import errors
@@ -228,33 +238,51 @@ def test_nothing_is_ordered_for_an_account_that_is_gone():
     assert len(held(OLGA)) == 1
 
 
-def test_without_a_card_the_payment_fails_the_customer_is_told_and_the_order_expires(wait_for_indexes):
+def test_without_a_card_the_payment_waits_the_customer_is_told_once_and_the_order_expires(wait_for_indexes):
     give_card("ann", "tok_ann")  # which nobody said is to pay
     deal, gateway = make_deal(stock=5), Ledger()
     order = place(deal, plan=3)
     assert {one.method for one in paid(order)} == {""}
-    assert charge(order, gateway) == "failed"
-    assert gateway.asked == []
+    assert charge(order, gateway) == "scheduled"
+    assert charge(order, gateway) == "left"  # a form that is sent twice
     first = paid(order)[0]
-    assert (first.status, first.reason, first.next_at) == (
-        FAILED,
-        "No card is on file for this payment.",
-        NOW + charging.RETRY_AFTER[0],
-    )
-    assert orders.get("ann", order.id).card.payment_state == order_record.DECLINED
-    told, now = [], NOW
-    for wait in (*charging.RETRY_AFTER, timedelta(days=7)):
-        now += wait
-        wait_for_indexes()
-        run(gateway, now)
+    assert (first.status, first.reason, first.tries) == (SCHEDULED, charging.NO_CARD.reason, 0)
+    assert orders.get("ann", order.id).card.payment_state == order_record.UNPAID
+    wait_for_indexes()
+    (listed,) = payment_lists.of_status(FAILED, NOW.date(), NOW.date()).rows
+    assert (listed.id, listed.status) == (first.id, SCHEDULED)
+    told = []
+    for now in (NOW + timedelta(days=days) for days in range(9)):
+        assert run(gateway, now) == {}
         while job := jobs.take_next(now=now):
             if handler := HANDLERS.get(job.kind):
                 handler(job, now)
-            told += [job.payload["account"]] if job.kind == payments.PAYMENT_NOTICE else []
+            told += [job.payload["status"]] if job.kind == payments.PAYMENT_NOTICE else []
             jobs.finish(job)
-    assert set(told) == {"ann"}
+    assert told == [SCHEDULED]
     assert orders.get("ann", order.id).status == CANCELLED
     assert (stock(deal), gateway.asked) == (5, [])
+
+
+@pytest.mark.parametrize("way", ["a new card", "paid"])
+def test_what_waits_for_a_card_is_charged_to_the_one_that_is_given(wait_for_indexes, way):
+    order, gateway = place(make_deal(), plan=3), Ledger()
+    charge(order, gateway)
+    first = paid(order)[0]
+    if way == "paid":
+        give_card("ann", "tok_ann")
+        place_of = ("ann", first.due_at, first.id)
+        for _ in range(2):
+            payments.pay_early(*place_of, method="tok_ann", by="ann", now=NOW + HOUR)
+    else:
+        job_id = make_id(NOW + HOUR)
+        order_record.save_card("ann", PaymentCard("test", "tok_ann", "Visa"), job_id=job_id, now=NOW + HOUR)
+        order_record.use_card(jobs.get(job_id), NOW + HOUR)
+    waiting = paid(order)[0]
+    assert (waiting.status, waiting.final, waiting.reason) == (SCHEDULED, False, "")
+    wait_for_indexes()
+    assert run(gateway, NOW + HOUR) == {"processed": 1}
+    assert orders.get("ann", order.id).card.payment_state == order_record.PART_PAID
 
 
 def test_their_card_is_charged_if_it_is_said_to_pay_and_never_that_of_whoever_places_it():

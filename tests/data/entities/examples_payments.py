@@ -124,5 +124,6 @@ BACK = [{"amount": Decimal("2.5"), "reason": "Broken", "by": "-", "at": AT}]
 OTHERWISE = {  # a payment of other statuses
     "SCHEDULED": unpaid("SCHEDULED", "SCHEDULED", order="", of=1, load=MARK),
     "PENDING": unpaid("PENDING", "PENDING", "SCHEDULED", claimed_by=RUNNER, series_at=AT, refunds=BACK),
+    "WAITING": unpaid("SCHEDULED", "GIVENUP", "SCHEDULED", final=True),
     "FAILED": unpaid("FAILED", "GIVENUP", "SCHEDULED", "FAILED", final=True),
 }

@@ -36,7 +36,7 @@ def test_an_example_is_sound(item):
         (EXAMPLES["Payment"], {"number": 4}, "It is number 4 of 3."),
         (OTHERWISE["SCHEDULED"], {"processed_at": "2026-11-20T12:00:00.000Z"}, "of a transaction."),
         (OTHERWISE["SCHEDULED"], {"closed": True}, "It is SCHEDULED, and its day is closed."),
-        (OTHERWISE["SCHEDULED"], {"final": True}, "It is SCHEDULED, and given up."),
+        (OTHERWISE["PENDING"], {"final": True}, "It is PENDING, and given up."),
         (OTHERWISE["SCHEDULED"], {"of": 3}, "It is an instalment of no order."),
         (OTHERWISE["SCHEDULED"], {"order": make_id(NOW, 7)}, "It is of an order and of a load."),
         (

@@ -233,19 +233,19 @@ def test_an_instalment_is_paid_early_from_the_present_card(ada: Client):
 
 
 def test_what_failed_is_tried_again_from_another_card(ada: Client):
+    give_card()
     (payment,) = owe(account="ada", method="declines")
     run(Ledger(), NOW)
     assert now_is(payment).status == FAILED
-    give_card()
     assert "is being charged" in said(ada, pay(ada, payment, again="yes"))
     run(Ledger(), NOW)
     assert now_is(payment).status == PROCESSED
 
 
 def test_what_cannot_be_paid_says_why(ada: Client):
+    give_card()
     (payment,) = owe(account="ada", method="declines")
     run(Ledger(), NOW)
-    give_card()
     assert said(ada, pay(ada, payment)) == "This payment failed."
 
 
