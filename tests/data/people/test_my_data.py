@@ -71,10 +71,8 @@ def test_all_that_names_a_person_is_found_of_every_type_without_a_search_but_pas
 
 
 def test_what_is_left_of_a_deleted_person_is_what_the_chart_says_stays(monkeypatch, settings):
-    settings.DEALSITE_UNPAID_DAYS = 0  # no order waits to be cancelled, and
-    monkeypatch.setattr(
-        users, "owed", lambda _: Debt(Sum(), Sum())
-    )  # none is owed: who owes cannot be deleted
+    settings.DEALSITE_UNPAID_DAYS = 0  # orders that nobody paid wait for nothing
+    monkeypatch.setattr(users, "owed", lambda _: Debt(Sum(), Sum()))  # else they could not be deleted
     store_everything_about_ann()
     there = naming("ann").keys()
     users.delete(users.get("ann"), job_id=make_id(NOW, 98), now=NOW)
