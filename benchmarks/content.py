@@ -63,7 +63,7 @@ def _generate(rows: int) -> Callable[[], None]:
     return load
 
 
-def write_rows(file, rows: int) -> None:  # type: ignore[no-untyped-def]
+def write_rows(file, rows: int) -> None:
     """Write deals of the last 180 days, the same ones each time but for their days."""
     now = datetime.now(UTC).replace(microsecond=0)
     table = csv.writer(file)

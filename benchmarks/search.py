@@ -58,7 +58,7 @@ class Searching:
     new_machine: float  # seconds until it finds
 
 
-def measure(folder: Path, load) -> Searching:  # type: ignore[no-untyped-def]
+def measure(folder: Path, load) -> Searching:
     """Load deals into an engine of their own, index them, search, and publish while the consumer runs."""
     from django.conf import settings
 

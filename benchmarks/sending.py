@@ -35,7 +35,7 @@ def main() -> int:
         return exchange(*given)
 
     if seconds:
-        Connection.exchange = later
+        Connection.exchange = later  # type: ignore[method-assign, assignment]
     memory = [_memory()]
     stop = threading.Event()
     watch = threading.Thread(target=_watch, args=(memory, stop))

@@ -27,12 +27,12 @@ class Streaming:
 class Nothing:
     """A projection that forgets everything: what the consumer alone costs."""
 
-    name = "nothing"
+    name, keep_every = "nothing", timedelta(minutes=10)
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def checkpoint(self):  # type: ignore[no-untyped-def]
+    def checkpoint(self):
         return None
 
     open = checkpoint

@@ -34,7 +34,7 @@ class WholeTable:
     store: float
 
 
-def measure(folder: Path, load) -> WholeTable:  # type: ignore[no-untyped-def]
+def measure(folder: Path, load) -> WholeTable:
     """Load deals into an engine of their own; check the table in a process of its own, then migrate all of it."""
     from django.conf import settings
 
@@ -93,7 +93,7 @@ def _card() -> tuple[float, float, float]:
     sent, card = orjson.dumps(to_attributes(listed)), DealCard.from_item(row["card"])
     decoder = msgspec.json.Decoder(Values)
 
-    def microseconds(what) -> float:  # type: ignore[no-untyped-def]
+    def microseconds(what) -> float:
         return min(timeit.repeat(what, number=TIMES, repeat=5)) / TIMES * 1e6
 
     return (

@@ -29,7 +29,7 @@ from dealsite.data.entities.work import LONGEST_SQL, LONGEST_TITLE
 from dealsite.data.jobs import command_runs, jobs
 from dealsite.data.table.errors import DataError, Invalid, NotFound, TooManyRequests, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_id, new_ulid, time_of
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 from dealsite.web.pages import open_while
 
 SHOWN = 100  # rows on a page

@@ -44,7 +44,7 @@ from dealsite.data.table.errors import Conflict, Invalid
 from dealsite.data.table.ids import new_ulid
 from dealsite.search.lists import LACKS, find_deals, is_found
 from dealsite.text import stored_words
-from dealsite.text.spreadsheets import number_in, safe_cell
+from dealsite.text.writing import number_in, safe_cell
 from dealsite.worker.bulk import AT_ONCE, Outcome, change_at_once, targets_of, undo_at_once
 
 SHOWN = 25

@@ -35,7 +35,7 @@ from dealsite.data.table.errors import NotFound
 from dealsite.data.table.ids import from_iso, is_ulid, iso
 from dealsite.search.finding import find
 from dealsite.search.lists import LACKS, question_of, words_in
-from dealsite.templatetags.design import money
+from dealsite.text.writing import money
 from dealsite.worker.bulk import AT_ONCE
 
 NO_RRP = "none"

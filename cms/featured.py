@@ -28,7 +28,7 @@ from dealsite.data.editing.bulk import BulkChange, DoneAlone
 from dealsite.data.table.errors import Invalid, NotFound, Unavailable, VersionConflict
 from dealsite.data.table.ids import is_ulid, new_id
 from dealsite.data.table.parallel import together
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 from dealsite.web.pages import open_while
 from dealsite.worker.exports import exported
 

@@ -38,8 +38,8 @@ from dealsite.data.table.ids import is_ulid, new_id
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import known_of
 from dealsite.search.lists import NOT_READY, find_deals, page_number, words_in
-from dealsite.text.spreadsheets import number_in
 from dealsite.text.stored_words import Text
+from dealsite.text.writing import number_in
 
 MOST_ROWS = 60  # more than a page may feature, so that an editor can add first and remove then
 

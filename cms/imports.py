@@ -58,8 +58,8 @@ from dealsite.imports.csv_files import ENCODINGS, BadFile, in_each
 from dealsite.imports.csv_format import START_BYTES
 from dealsite.imports.layout import Layout, NameChoice, format_of, name_key
 from dealsite.search.brands import brands_near
-from dealsite.templatetags.design import grouped, moment, money
-from dealsite.text.spreadsheets import number_in
+from dealsite.templatetags.design import moment
+from dealsite.text.writing import grouped, money, number_in
 from dealsite.web.uploads import takes_files
 from dealsite.worker import imports as running
 from dealsite.worker.exports import every, exported

@@ -19,7 +19,7 @@ from dealsite.accounts.decorators import staff
 from dealsite.ask import numbers as snapshot_numbers
 from dealsite.ask.numbers import OF_EDITORS, SPAN, Day, Number
 from dealsite.lake import snapshots
-from dealsite.templatetags.design import grouped, money
+from dealsite.text.writing import grouped, money
 
 WIDTH, HEIGHT, EDGE = 80, 32, 2  # of a figure's line, in the units of its drawing
 FEW = 20  # fewer than that are compared by their difference, not by percents

@@ -42,8 +42,8 @@ from dealsite.data.table.ids import first_ulid_of, iso
 from dealsite.data.table.parallel import together
 from dealsite.search.finding import known_of
 from dealsite.search.office_finding import placed
-from dealsite.templatetags.design import grouped, money
 from dealsite.text.stored_words import Text
+from dealsite.text.writing import grouped, money
 from dealsite.worker.schedule import SCHEDULE
 
 

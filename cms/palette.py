@@ -26,7 +26,7 @@ from dealsite.search.brands import brands_like
 from dealsite.search.lists import find_deals, words_in
 from dealsite.search.office import CUSTOMER, ORDER, OfficeDocument
 from dealsite.search.office_finding import find_by_text
-from dealsite.templatetags.design import money
+from dealsite.text.writing import money
 
 MOST_SHOWN = 5  # of deals, of drafts and of brands
 

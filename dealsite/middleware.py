@@ -114,7 +114,17 @@ class MeterMiddleware(Middleware):
 
 
 class ErrorsMiddleware(Middleware):
-    """Turns what `dealsite.data.table.errors` says into the page of its HTTP status."""
+    """Turns what `dealsite.data.table.errors` says into the page of its HTTP status, and an empty 405 into one."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if (
+            response.status_code == 405 and request.method == "GET"
+        ):  # of a form's address that somebody opened
+            allowed = response["Allow"]
+            response = render(request, "405.html", status=405)
+            response["Allow"], response["Cache-Control"] = allowed, "no-store"
+        return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         found = as_data_error(error)

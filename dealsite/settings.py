@@ -347,7 +347,7 @@ CSRF_COOKIE_NAME = "__Host-csrftoken" if HTTPS else f"csrftoken-{PORT}"
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "dealsite.accounts.security_log.csrf_failure"
+CSRF_FAILURE_VIEW = "dealsite.web.closed_site.csrf_failure"
 
 SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # HSTS and the redirect to https follow DEALSITE_URL

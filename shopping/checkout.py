@@ -33,7 +33,7 @@ from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Invalid, NotFound
 from dealsite.data.table.ids import is_new, new_ulid
 from dealsite.data.table.parallel import together
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 from shopping.cart import cart_page
 from shopping.my.orders import steps
 from shopping.my.payments import to_gateway

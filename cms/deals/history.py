@@ -29,7 +29,7 @@ from dealsite.data.editing.verbs.publish import not_featured_again
 from dealsite.data.editing.versions import Version
 from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, is_ulid
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 from dealsite.worker.exports import every, exported
 
 DIGITS = 8

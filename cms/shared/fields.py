@@ -37,7 +37,7 @@ from dealsite.data.table.errors import Invalid
 from dealsite.data.table.ids import from_iso, iso
 from dealsite.pictures import uploads
 from dealsite.text.markdown import to_markdown
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 PRICE_PATTERN = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")

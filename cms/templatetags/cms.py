@@ -24,8 +24,8 @@ from dealsite.data.jobs import task_counts
 from dealsite.data.jobs.processes import PartRestarts, ProjectionState
 from dealsite.data.jobs.task_counts import MOST, TaskCounts
 from dealsite.data.table.ids import new_ulid
-from dealsite.templatetags.design import grouped
 from dealsite.text.stored_words import Text
+from dealsite.text.writing import grouped
 from dealsite.worker.exports import PLACES
 
 register = template.Library()

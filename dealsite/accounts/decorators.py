@@ -34,7 +34,7 @@ from dealsite.data.people import sessions
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Forbidden, TooManyRequests, Unavailable
 from dealsite.middleware import error_page
-from dealsite.web.pages import Audience, Guard, View
+from dealsite.web.pages import Audience, Guard, View, page_of
 
 CMS_ROUTE = "cms/"
 
@@ -203,13 +203,18 @@ def needs_second_factor(user: SignedIn) -> bool:
 def to_sign_in(request: HttpRequest, *, back: str = "", then: str = "") -> HttpResponse:
     """Redirect to the sign-in page, which leads back to this page, or to the one whose form was sent.
 
-    `then` is what the visitor wanted to do there (see `sign_in.after_sign_in`).
+    `then` is what the visitor wanted to do there (see `sign_in.after_sign_in`). An action's address leads nowhere.
     """
     if not back and (htmx := _htmx(request)):
         back = htmx.current_url_abs_path or ""
-    elif not back and request.method in READS:
+    elif not back and request.method in READS and not _is_action(request):
         back = request.get_full_path()
     return _redirect(request, sign_in.page_address("sign_in", back, then))
+
+
+def _is_action(request: HttpRequest) -> bool:
+    page = page_of(request.resolver_match.func) if request.resolver_match else None
+    return page is not None and page.kind == "action"
 
 
 def _htmx(request: HttpRequest) -> Any:

@@ -27,9 +27,8 @@ from dealsite.data.commerce.order_record import Buyer, Order
 from dealsite.data.entities.commerce import MAX_ACTIVE, PLANS
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.gateways import choice
-from dealsite.templatetags.design import money
-from dealsite.text.spreadsheets import number_in
 from dealsite.text.stored_words import Text
+from dealsite.text.writing import money, number_in
 
 CHARGE_SECONDS = 5.0  # that is waited for the gateway; what it answers later is recorded, too
 CHARGES = 4  # at once in this process: where a gateway is slow, runners charge the others

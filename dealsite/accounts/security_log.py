@@ -12,9 +12,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import structlog
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
-from django.views import csrf
 
 from dealsite.accounts.requests import client_address, network_of
 from dealsite.data.entities.work import DETAIL_CHARACTERS, Event
@@ -117,9 +116,3 @@ def note_refusal(request: HttpRequest, status: int, *, username: str) -> None:
     event = BY_STATUS[status]
     if events_of(request).isdisjoint({event, "csrf_refused"}):
         note(request, event, username=username)
-
-
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Refuse a form without its token, as Django does, and note it."""
-    note(request, "csrf_refused", detail=reason)
-    return csrf.csrf_failure(request, reason)

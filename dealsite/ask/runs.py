@@ -38,7 +38,7 @@ from dealsite.data.table.errors import Invalid, NotFound, TooManyRequests
 from dealsite.data.table.ids import from_iso, hash_of, is_ulid, iso, time_of
 from dealsite.processes.orphans import first_free
 from dealsite.stream.rebuilding import is_locked
-from dealsite.text.spreadsheets import safe_cell
+from dealsite.text.writing import safe_cell
 
 NUMBERS = re.compile(r"(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w*INT|FLOAT|DOUBLE|DECIMAL.*)")
 TIMES = re.compile(r"(DATE|TIMESTAMP.*)")

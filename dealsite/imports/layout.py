@@ -16,7 +16,7 @@ from dealsite.data.names import as_typed, slugify
 from dealsite.data.table.ids import is_ulid
 from dealsite.imports import cells
 from dealsite.imports.csv_format import KnownFormat, known_format
-from dealsite.text.spreadsheets import unmarked
+from dealsite.text.writing import unmarked
 
 AMOUNTS = ("price", "was_price")
 TIMES = ("published_at", "expires_at")

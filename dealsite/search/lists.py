@@ -38,7 +38,7 @@ from dealsite.search.documents import (
 from dealsite.search.finding import MOST_PAGES, PAGE_SIZE, SearchPage, find, wider_ways
 from dealsite.search.queries import Query, Searcher, between, both
 from dealsite.search.question import MOST_CHARACTERS, How, Question, query_of
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 
 LACKS = {  # what a list of deals can be narrowed down by
     PICTURE: gettext_lazy("Without a picture"),

@@ -12,8 +12,8 @@ from dealsite.data.catalogue.cards import Picture
 from dealsite.data.commerce.carts import LineView
 from dealsite.data.names import shown_email
 from dealsite.pictures import encoding, renditions, uploads
-from dealsite.templatetags.design import money
 from dealsite.text import stored_words
+from dealsite.text.writing import money
 
 register = template.Library()
 register.filter(shown_email)

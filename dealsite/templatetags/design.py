@@ -2,22 +2,20 @@
 
 import math
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from django import forms, template
-from django.conf import settings
 from django.forms import BoundField
 from django.http import HttpRequest
 from django.template.defaultfilters import stringfilter
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.commerce import order_record
@@ -26,8 +24,12 @@ from dealsite.data.commerce.payment_record import Payment
 from dealsite.data.entities import commerce
 from dealsite.data.table.ids import iso
 from dealsite.templatetags import kept
+from dealsite.text.writing import currency_sign, grouped, money, percent, price
 
 register = template.Library()
+for one in (money, price, percent, grouped):
+    register.filter(one)
+register.simple_tag(currency_sign)
 
 CATEGORY_ICONS = {
     "computers-components": "cpu",
@@ -40,8 +42,6 @@ CATEGORY_ICONS = {
     "toys-hobbies": "puzzle",
 }
 MENU_PAGES = ("front_page", "brands", "editors_choice", "category")
-CURRENCY_SIGNS = {"EUR": "€", "GBP": "£", "USD": "$"}
-
 MESSAGE_LOOKS = {
     "success": ("alert-success", "circle-check"),
     "warning": ("alert-warning", "triangle-alert"),
@@ -156,24 +156,6 @@ def is_choices(field: BoundField) -> bool:
 
 
 @register.filter
-def money(amount: Decimal | None) -> str:
-    """€1,299.00, in the site's currency and as the language writes it; nothing for no amount."""
-    if amount is None:
-        return ""
-    return _with_currency(number_format(amount, 2, force_grouping=True))
-
-
-@register.filter
-def price(amount: Decimal | None) -> SafeString:
-    """The same as money, with the cents set smaller."""
-    if amount is None:
-        return SafeString("")
-    number = number_format(amount, 2, force_grouping=True)
-    marked = format_html('{}<span class="price-cents">{}</span>', number[:-3], number[-3:])
-    return SafeString(_with_currency(marked))
-
-
-@register.filter
 def costs(card: DealCard) -> str:
     """What a deal costs, or what there is instead of a price."""
     return money(card.price) or card.condition
@@ -189,37 +171,11 @@ def compared(card: DealCard) -> str:
     return _("RRP %(price)s") % {"price": money(card.rrp)} if card.rrp else ""
 
 
-@register.filter
-def percent(off: int | None) -> str:
-    """−41%, as the language writes it; nothing for no reduction."""
-    # Translators: how much a price is reduced by.
-    return pgettext("reduction", "−%(percent)d%%") % {"percent": off} if off else ""
-
-
-def _with_currency(number: str) -> str:
-    # Translators: an amount of money, with the sign where the language puts it.
-    amount = pgettext("money", "%(currency)s%(number)s")
-    return (amount % {"currency": currency_sign(), "number": number}).rstrip()
-
-
-@register.simple_tag
-def currency_sign() -> str:
-    """The sign of the site's currency, or its name and a space."""
-    currency = settings.DEALSITE_CURRENCY
-    return CURRENCY_SIGNS.get(currency, f"{currency} ")
-
-
 @register.filter(is_safe=True)
 @stringfilter
 def one_line(text: str) -> str:
     """`{% filter one_line %}`: a title or a description without the line breaks of its template."""
     return " ".join(text.split())
-
-
-@register.filter
-def grouped(number: int) -> str:
-    """A number with its thousands apart, 100,000."""
-    return number_format(number, force_grouping=True)
 
 
 @register.filter

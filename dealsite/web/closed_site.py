@@ -1,4 +1,4 @@
-"""What visitors see while the site's switch does not say open: a page that says so and keeps their form.
+"""What visitors see while the site's switch does not say open, or where a form is too old: a page that keeps it.
 
 Read-only, or on a copy, every page can be read and no form is carried out. In maintenance only admins get in. Signing
 in, the switch and what load balancers ask work always: `pages.open_while` says so of a view.
@@ -13,6 +13,7 @@ from django.shortcuts import render
 from dealsite.accounts import locales
 from dealsite.accounts.decorators import kept_of
 from dealsite.accounts.requests import Anonymous, SiteRequest
+from dealsite.accounts.security_log import note
 from dealsite.data.entities.operations import COPY, READ_ONLY
 from dealsite.data.jobs import site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
@@ -66,3 +67,11 @@ def closed_page(request: SiteRequest, view: Callable[..., Any], switch: SiteSwit
     response._has_been_logged = True  # type: ignore[attr-defined]  # it is meant so
     response.cause = CLOSED_SITE  # type: ignore[attr-defined]
     return response
+
+
+def csrf_failure(request: SiteRequest, reason: str = "") -> HttpResponse:
+    """Refuse a form without its token, as of before somebody signed in anew; a page of this site can send it again."""
+    note(request, "csrf_refused", detail=reason)
+    is_form = not request.htmx and is_from_this_site(request)
+    kept = kept_of(request, without_secrets=True) if is_form else {}
+    return render(request, "403_csrf.html", kept, status=403)

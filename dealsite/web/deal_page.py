@@ -24,8 +24,9 @@ from dealsite.data.catalogue.cards import LOOKED_BACK, OVER, DealCard
 from dealsite.data.catalogue.content import DealContent
 from dealsite.data.catalogue.deals import Price, of_seller
 from dealsite.data.entities.deals import HERE
-from dealsite.templatetags.design import money, time_left
+from dealsite.templatetags.design import time_left
 from dealsite.text import markdown
+from dealsite.text.writing import money
 
 WIDTH, HEIGHT, EDGE = 600, 120, 6  # in the units of the drawing, which is stretched to its place
 

@@ -31,7 +31,7 @@ from dealsite.data.jobs.payloads import payload_from_item, payload_to_item
 from dealsite.data.people import users
 from dealsite.data.table.errors import NotFound, Text
 from dealsite.data.table.paging import to_end
-from dealsite.text.spreadsheets import safe_cell
+from dealsite.text.writing import safe_cell
 
 MOST_CHARACTERS = 4_000  # of an address
 AT_ONCE = 100

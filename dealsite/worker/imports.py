@@ -42,7 +42,7 @@ from dealsite.imports.layout import Layout
 from dealsite.imports.publishing import DEALS, DRAFTS, Import, Totals
 from dealsite.imports.rows import COLUMN_OF, NEW_BRAND, NewBrand, NewDeal, Remark, Shares, part_of
 from dealsite.imports.updating import DealChange, Updating
-from dealsite.text.spreadsheets import safe_cell, unmarked
+from dealsite.text.writing import safe_cell, unmarked
 from dealsite.worker import exports
 
 ROWS, REPORT, REJECTED, CHANGES = "rows.csv", "report.csv", "refused.csv", "changes.csv"

@@ -24,7 +24,7 @@ from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
 from dealsite.data.commerce import orders
 from dealsite.data.commerce.order_lines import history
-from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload, with_currency
+from dealsite.data.commerce.payments import MESSAGE_KIND, PAYMENT_NOTICE, PaymentNoticePayload
 from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED, SCHEDULED
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job
@@ -33,6 +33,7 @@ from dealsite.data.people import mails, messages, users
 from dealsite.data.table.errors import NotFound, TooManyRequests
 from dealsite.data.table.ids import folded, time_of
 from dealsite.text.stored_words import shown
+from dealsite.text.writing import money
 
 SUBJECTS = {
     "password_changed": gettext_lazy("Your password was changed"),
@@ -154,7 +155,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
     except NotFound:
         return
     with spoken(user.preferences.language):
-        amount = with_currency(said.amount)
+        amount = money(said.amount)
         context = {"name": user.name, "said": said, "amount": amount, "next_at": said.next_at}
         message = messages.message_item(
             user.username,

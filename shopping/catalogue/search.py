@@ -29,7 +29,7 @@ from dealsite.data.names import is_slug, normalise
 from dealsite.data.table.errors import BadCursor
 from dealsite.search.finding import MOST_PAGES, REDUCTIONS, SearchHit, SearchPage, find, related
 from dealsite.search.question import MOST_CHARACTERS, Question
-from dealsite.templatetags.design import grouped, money
+from dealsite.text.writing import grouped, money
 from dealsite.web.pages import everyone
 
 QUICK = 6  # deals that show under the box

@@ -34,8 +34,9 @@ from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import from_iso, iso, new_ulid, time_of
 from dealsite.gateways import choice
 from dealsite.gateways.interface import CardRefused, GatewayUnavailable
-from dealsite.templatetags.design import money, state_look, state_words
+from dealsite.templatetags.design import state_look, state_words
 from dealsite.text import stored_words
+from dealsite.text.writing import money
 from dealsite.web.closed_site import closed_page
 
 SILENT = gettext_lazy("The payment service does not answer just now. Please try again in a moment.")

@@ -148,6 +148,36 @@ def test_a_form_from_elsewhere_is_refused_before_anybody_is_asked(eve: User):
     assert not is_there()
 
 
+def test_a_form_of_before_one_signed_in_anew_can_be_sent_again(eve: User):
+    browser, here = Client(enforce_csrf_checks=True), {"Sec-Fetch-Site": "same-origin"}
+    for _ in range(2):  # at first, and in another tab while the form is open
+        old = inputs(browser.get("/account/sign-in/"))["csrfmiddlewaretoken"]
+        browser.post("/account/sign-in/", {"name": "eve", "password": PASSWORD, "csrfmiddlewaretoken": old})
+    form = BRAND | {"csrfmiddlewaretoken": old, "password": "secret"}
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {}, here | {"HX-Request": "true"}):
+        page = browser.post(NEW, form, headers=headers)
+        assert (page.status_code, "Vela" in page.content.decode()) == (403, False)
+    page = browser.post(NEW, form, headers=here)
+    kept = inputs(page)
+    assert page.status_code == 403
+    assert BRAND.items() <= kept.items()
+    assert "password" not in kept
+    assert not is_there()
+    assert browser.post(NEW, kept, headers=here).status_code == 302
+    assert is_there()
+
+
+def test_the_address_of_a_form_is_a_page_that_says_so_and_signing_in_leads_past_it(
+    browser: Client, eve: User
+):
+    address = "/account/sessions/end/"
+    assert browser.get(address)["Location"] == "/account/sign-in/"
+    sign_in(browser, "eve")
+    page = browser.get(address)
+    assert (page.status_code, page["Allow"], page["Cache-Control"]) == (405, "POST", "no-store")
+    assert "only takes a form" in page.content.decode()
+
+
 def test_htmx_is_told_what_to_show_over_the_page(ended: Client):
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/cms/deals/?q=a&b"}
     answer = ended.post("/cms/deals/preview/", {"description": "x"}, headers=headers)

@@ -20,7 +20,8 @@ from dealsite.data.jobs import jobs
 from dealsite.data.people import mails, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
-from dealsite.templatetags.design import grouped, moment, money, price, time_left
+from dealsite.templatetags.design import moment, time_left
+from dealsite.text.writing import grouped, money, price
 from dealsite.web import page_cache
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.builders import DAY, HOUR, NOW, make_brand, make_deal

@@ -10,7 +10,8 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from dealsite.templatetags.design import brief, moment, money, price, time_left
+from dealsite.templatetags.design import brief, moment, time_left
+from dealsite.text.writing import money, price
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -51,6 +51,7 @@ SAFE_MARKUP = {
     "dealsite/templatetags/design.py",
     "dealsite/templatetags/kept.py",
     "dealsite/text/markdown.py",
+    "dealsite/text/writing.py",
     "shopping/catalogue/pages.py",
     "shopping/templatetags/shopping.py",
 }

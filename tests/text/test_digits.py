@@ -2,7 +2,7 @@
 
 import pytest
 
-from dealsite.text.spreadsheets import number_in
+from dealsite.text.writing import number_in
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("7", 7), ("007", 7), ("999", 999)])

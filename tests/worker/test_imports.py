@@ -28,7 +28,7 @@ from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.data.table.writes import Update, exists
 from dealsite.imports import downloads, layout, rows
 from dealsite.imports.layout import FIELDS, Layout
-from dealsite.text.spreadsheets import safe_cell, unmarked
+from dealsite.text.writing import safe_cell, unmarked
 from dealsite.worker import exports, imports as running, loop
 from tests.builders import DAY, NOW, STATED, all_brands, make_brand, make_deal, make_draft
 from tests.crashes import Crash, Crasher, at_any_request

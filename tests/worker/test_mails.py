@@ -38,12 +38,8 @@ def test_a_payment_that_is_processed_is_told_by_message_and_mail():
     work()
     work()
     (message,) = messages.inbox("ann").rows
-    assert (message.kind, message.headline, message.order) == (
-        "payment",
-        "Payment received: 30.00 EUR",
-        ORDER,
-    )
-    text = f"We received payment 1 of 3 for your order {ORDER}: 30.00 EUR."
+    assert (message.kind, message.headline, message.order) == ("payment", "Payment received: €30.00", ORDER)
+    text = f"We received payment 1 of 3 for your order {ORDER}: €30.00."
     assert messages.get("ann", message.id).text == text
     assert [(sent.to, text in sent.body) for sent in mail.outbox] == [(["ann@example.org"], True)]
 
@@ -77,7 +73,7 @@ def test_a_payment_of_an_order_without_a_card_is_told_to_be_due():
     (sent,) = mail.outbox
     said = " ".join(sent.body.split())
     assert sent.subject.startswith("Dealsite: A payment is due (")
-    assert f"Payment 1 of 1 for your order {ORDER} is due: 90.00 EUR. You can pay it under Payments." in said
+    assert f"Payment 1 of 1 for your order {ORDER} is due: €90.00. You can pay it under Payments." in said
     assert "If nothing is paid until 28 Nov 2026, your order is cancelled." in said
     assert "/account/payments/" in said
 
@@ -107,9 +103,9 @@ def test_each_part_of_a_payment_that_is_refunded_is_told():
         lower(made[0], amount, NOW)
     work()
     assert sorted(one.headline for one in messages.inbox("ann").rows) == [
-        "A payment was refunded: 12.50 EUR",
-        "A payment was refunded: 20.00 EUR",
-        "Payment received: 80.00 EUR",
+        "A payment was refunded: €12.50",
+        "A payment was refunded: €20.00",
+        "Payment received: €80.00",
     ]
     assert payments.of_order("ann", [made[0].ref])[0].kept == Decimal("47.50")
 

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.data.commerce.carts import Line
 from dealsite.data.commerce.order_record import Event, EventLine, Order
-from dealsite.data.commerce.payments import with_currency
 from dealsite.data.entities.attributes import ZERO
 from dealsite.data.entities.commerce import (
     CANCELLED,
@@ -32,6 +31,7 @@ from dealsite.data.entities.commerce import (
 )
 from dealsite.data.names import DAMAGED_FORM
 from dealsite.data.table.errors import Conflict, Invalid
+from dealsite.text.writing import money
 
 Chosen = Mapping[str, EventLine]  # by the ids of lines
 
@@ -242,7 +242,7 @@ def choose(
         if amount is None:
             amount = one.price_of(count) if status in TAKEN_BACK else ZERO
         if not ZERO <= amount <= one.worth:
-            words = {"title": one.line.title, "most": with_currency(one.worth)}
+            words = {"title": one.line.title, "most": money(one.worth)}
             raise Invalid(_("For “%(title)s”, enter an amount up to %(most)s.") % words)
         if count or amount:
             chosen[line_id] = EventLine(count, amount)

@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.utils.formats import number_format
 from django.utils.timezone import get_default_timezone
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
@@ -44,6 +43,7 @@ from dealsite.data.table.errors import Conflict, NotFound, VersionConflict
 from dealsite.data.table.ids import RANDOM_BITS, from_iso, is_ulid, iso, new_ulid
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Put, Update, Write, absent, equals, present, rewrite
+from dealsite.text.writing import money
 
 REFUND_PAYMENT = "refund_payment"  # the kinds of jobs
 MESSAGE_KIND = PAYMENT_NEWS
@@ -65,7 +65,7 @@ def no_credit(user: User, total: Decimal, *, now: datetime) -> str:
     if not most:
         return _("Orders are paid at once here.")
     if total > most:
-        return _("Orders of more than %(most)s are paid at once.") % {"most": with_currency(Decimal(most))}
+        return _("Orders of more than %(most)s are paid at once.") % {"most": money(Decimal(most))}
     if settings.DEALSITE_CREDIT_CONFIRMED and not user.email:
         return _("Confirm your e-mail address to pay in instalments.")
     if days and now - user.created_at < timedelta(days=days):
@@ -80,13 +80,8 @@ def no_credit(user: User, total: Decimal, *, now: datetime) -> str:
         return _("A payment of yours failed. Once it is paid, you can pay in instalments again.")
     if debt.total + total > most_owed:
         words = _("You still have %(owed)s to pay: with this order that would be more than %(most)s.")
-        return words % {"owed": with_currency(debt.total), "most": with_currency(most_owed)}
+        return words % {"owed": money(debt.total), "most": money(most_owed)}
     return ""
-
-
-def with_currency(amount: Decimal) -> str:
-    """Return an amount as sentences and mails have it: 1,299.00 EUR."""
-    return f"{number_format(amount, 2, force_grouping=True)} {settings.DEALSITE_CURRENCY}"
 
 
 def instalments(total: Decimal, plan: int, *, first: datetime) -> list[tuple[datetime, Decimal]]:

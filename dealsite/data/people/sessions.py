@@ -34,19 +34,17 @@ from dealsite.data.jobs import jobs, queue
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.people import mails, profiles, users
 from dealsite.data.people.users import User, as_user
-from dealsite.data.table.errors import Conflict, Forbidden, NotFound
+from dealsite.data.table.errors import Conflict, NotFound
 from dealsite.data.table.ids import epoch_seconds, first_ulid_of, hash_of, iso
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import merged
 from dealsite.data.table.writes import (
     MAX_ACTIONS,
-    Check,
     Condition,
     Delete,
     Put,
     Update,
     Write,
-    contains,
     equals,
     exists,
     missing,
@@ -293,14 +291,9 @@ def suspend(user: User, *, reason: str, by: str, now: datetime) -> None:
         when=(*profiles.is_there(), missing("suspended_at")),
         otherwise=Conflict(gettext_lazy("This account is suspended already.")),
     )
-    admin = Check(
-        key=keys.user(by),
-        when=(contains("roles", "admin"), missing("suspended_at")),
-        otherwise=Forbidden(gettext_lazy("Only an admin who is not suspended can do this.")),
-    )
     words = "suspended the account"
     entry = audit.entry_write(by=by, kind="user", subject=user.username, what=words, note=reason, now=now)
-    transact_and_end(user, [update, admin, entry], key="")
+    transact_and_end(user, [update, users.admin_check(by), entry], key="")
 
 
 @access_pattern("lift a suspension", "1 transaction")

@@ -21,7 +21,7 @@ from dealsite.data.names import email_as_typed, normalise_email, normalise_usern
 from dealsite.data.people import mails, profiles
 from dealsite.data.people.profiles import PREFERENCES, USUAL, Preferences, Profile
 from dealsite.data.table.convert import Item
-from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Invalid
+from dealsite.data.table.errors import AlreadyExists, BadCursor, Conflict, Forbidden, Invalid
 from dealsite.data.table.ids import folded, is_ulid, iso
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.paging import Page
@@ -35,6 +35,7 @@ from dealsite.data.table.writes import (
     at_version,
     contains,
     lacks,
+    missing,
 )
 
 MUTED_CURSOR = "-"  # no user name starts with it
@@ -190,9 +191,22 @@ def give_role(username: str, role: str, *, by: str, now: datetime) -> None:
 
 @access_pattern("take a role from a user", "1 transaction")
 def take_role(username: str, role: str, *, by: str, now: datetime) -> None:
-    """Take a role from a user; harmless when they do not have it. NotFound, Invalid. 1 get more then."""
+    """Take a role from a user; harmless when they do not have it. NotFound, Invalid. 1 get more then.
+
+    Forbidden where somebody takes the role admin who is no admin any more: so there is always one.
+    """
     change, when = {"discard": {"roles": {role}}}, contains("roles", role)
-    _change_roles(username, role, change, when, what="lost the role", by=by, now=now)
+    checks = [admin_check(by)] if role == "admin" else []
+    _change_roles(username, role, change, when, *checks, what="lost the role", by=by, now=now)
+
+
+def admin_check(username: str) -> Check:
+    """Return what a transaction needs so that only an admin does it who is not suspended; else Forbidden."""
+    return Check(
+        key=_key(username),
+        when=(contains("roles", "admin"), missing("suspended_at")),
+        otherwise=Forbidden(gettext_lazy("Only an admin who is not suspended can do this.")),
+    )
 
 
 class _RoleIsSo(Conflict):
@@ -200,14 +214,21 @@ class _RoleIsSo(Conflict):
 
 
 def _change_roles(
-    username: str, role: str, change: dict[str, Any], when: Condition, *, what: str, by: str, now: datetime
+    username: str,
+    role: str,
+    change: dict[str, Any],
+    when: Condition,
+    *checks: Check,
+    what: str,
+    by: str,
+    now: datetime,
 ) -> None:
     if unknown := _unknown_role([role]):
         raise Invalid(role=unknown)
     update = Update(key=_key(username), when=(*profiles.is_there(), when), otherwise=_RoleIsSo(), **change)
     entry = audit.entry_write(by=by, kind="user", subject=username, what=f"{what} {role}", now=now)
     try:
-        table.transact([update, entry])
+        table.transact([update, *checks, entry])
     except _RoleIsSo:
         get(username)
 

@@ -17,7 +17,7 @@ from dealsite.imports.layout import FIELDS, Layout, guessed, missing
 from dealsite.imports.publishing import Import
 from dealsite.imports.rows import NEW_BRAND, NewBrand, Remark
 from dealsite.management.command import Progress, SiteCommand
-from dealsite.text.spreadsheets import safe_cell
+from dealsite.text.writing import safe_cell
 
 SHOWN = 20  # remarks printed; a report holds all
 BY = "import"

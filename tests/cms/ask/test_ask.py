@@ -23,6 +23,7 @@ from dealsite.lake import snapshots
 from tests.ask import lakes
 from tests.builders import NOW, make_id
 from tests.cms.conftest import HTMX, inputs
+from tests.people import make_user
 
 FOREVER = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 
@@ -447,6 +448,7 @@ def test_an_answer_is_gone_when_its_askers_role_is(sign_in):
     browser = sign_in("admin", "back office", username="root")
     address = ask(browser, "SELECT count(*) FROM users").request["PATH_INFO"]
     assert browser.get(address).status_code == 200
+    make_user("other", roles=["admin"])
     users.take_role("root", "admin", by="other", now=NOW)
     assert browser.get(address).status_code == 404
     assert browser.get(address + "csv/").status_code == 404

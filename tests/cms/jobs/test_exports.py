@@ -663,6 +663,7 @@ def test_a_job_writes_in_the_zone_of_whoever_asked(sign_in, long):
 def test_a_file_is_not_written_for_who_may_not_see_its_list_any_more(sign_in, long):
     browser, job_id = sign_in("admin", username="nell"), new_ulid(NOW)
     ask(browser, "users/", job_id)
+    make_user("root", roles=["admin"])
     users.take_role("nell", "admin", by="root", now=NOW)
     work()
     job = jobs.get(job_id)

@@ -127,7 +127,7 @@ def test_pieces_are_cancelled_taken_back_and_made_cheaper(office, order):
         ("ship", {"pieces": (1, 0), "tracking": "?"}, 422, "A tracking number has"),
         ("ship", {"pieces": (1, 0), "carrier": "Me"}, 422, "Select a valid choice"),
         ("cancel", {"pieces": (1, 0), "reason": " "}, 422, "This field is required"),
-        ("reduce", {"amounts": ("1000", "")}, 422, "enter an amount up to 159.80"),
+        ("reduce", {"amounts": ("1000", "")}, 422, "enter an amount up to €159.80"),
         ("ship", {"pieces": (1, 0), "seen": 7}, 422, "This form is damaged"),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_preview_reads_what_its_page_reads_and_the_payments(office, order):
             "Pieces of Lamp: Ensure this value is greater than or equal to 0",
         ),
         ("cancel", {"pieces": (0, 0)}, 422, "Choose how many pieces"),
-        ("reduce", {"amounts": ("1000", "")}, 422, "enter an amount up to 159.80"),
+        ("reduce", {"amounts": ("1000", "")}, 422, "enter an amount up to €159.80"),
         ("reduce", {"amounts": ("1", ""), "seen": 7}, 422, "This form is damaged"),
     ],
 )

@@ -389,7 +389,7 @@ def ann(**more):
 # Settings, what the user is, what they have to pay, and what is said.
 CREDIT: dict[str, tuple[dict[str, Any], dict[str, Any], Any, str]] = {
     "they may": ({}, {}, None, ""),
-    "the order is too large": ({"ORDER": 89}, {}, None, "Orders of more than 89.00 EUR are paid at once."),
+    "the order is too large": ({"ORDER": 89}, {}, None, "Orders of more than €89.00 are paid at once."),
     "nobody may": ({"ORDER": 0}, {}, None, "Orders are paid at once here."),
     "no address is confirmed": (
         {},
@@ -410,7 +410,7 @@ CREDIT: dict[str, tuple[dict[str, Any], dict[str, Any], Any, str]] = {
         {"OPEN": 179},
         {},
         lambda first: None,
-        "You still have 90.00 EUR to pay: with this order that would be more than 179.00 EUR.",
+        "You still have €90.00 to pay: with this order that would be more than €179.00.",
     ),
     "they owe no more than they may": ({"OPEN": 180}, {}, lambda first: None, ""),
     "they paid some of it": ({"OPEN": 150}, {}, settle, ""),
@@ -441,7 +441,7 @@ def test_an_order_beyond_somebodys_credit_is_not_placed(settings):
     make_user("ann")
     with pytest.raises(Invalid) as refused:
         buy("ann", deal, plan=3)
-    assert refused.value.fields == {"plan": "Orders of more than 50.00 EUR are paid at once."}
+    assert refused.value.fields == {"plan": "Orders of more than €50.00 are paid at once."}
     assert deals.get(deal.id).stock == 5
 
 

@@ -90,6 +90,18 @@ def test_of_two_admins_who_suspend_each_other_at_the_same_moment_one_is_left():
     assert [users.get(name).suspended_at for name in ("one", "two")].count(None) == 1
 
 
+def test_of_two_admins_who_take_the_role_from_each_other_at_the_same_moment_one_is_left():
+    for name in ("one", "two"):
+        make_user(name, roles=["admin"])
+    take = partial(users.take_role, role="admin", now=NOW)
+    outcomes = at_once(partial(take, "one", by="two"), partial(take, "two", by="one"))
+    assert outcomes.count(None) == 1
+    assert sorted(len(users.get(name).roles) for name in ("one", "two")) == [0, 1]
+    (last,) = (name for name in ("one", "two") if users.get(name).roles)
+    with pytest.raises(Forbidden):
+        users.take_role(last, "admin", by="one" if last == "two" else "two", now=NOW)
+
+
 def test_of_ten_who_suspend_a_user_at_the_same_moment_one_does(ada: User, wait_for_indexes):
     outcomes = at_once(*[partial(suspend, "ada")] * 10)
     assert outcomes.count(None) == 1

@@ -330,10 +330,10 @@ def test_the_page_says_why_nobody_may_pay_in_instalments(ada: Client, settings):
     fill_cart("ada")
     page = ada.get("/checkout/")
     assert re.findall('name="plan" value="([0-9]+)"', " ".join(page.text.split())) == ["1"]
-    assert "Orders of more than 90.00 EUR are paid at once." in words(page)
+    assert "Orders of more than €90.00 are paid at once." in words(page)
     refused = ada.post("/checkout/", checkout_form(ada, plan="3"))
     assert refused.status_code == 422
-    assert "Orders of more than 90.00 EUR are paid at once." in words(refused)
+    assert "Orders of more than €90.00 are paid at once." in words(refused)
     assert placed() == []
     assert place(ada)
 

@@ -214,7 +214,7 @@ def test_messages_stand_by_day_and_like_ones_of_a_day_are_one(
         (minutes[0], "payment", "Payment received: 2,000.00 EUR"),
         (minutes[1], "payment", "A payment failed: 5.00 EUR"),
         (minutes[2], "payment", "Zahlung erhalten: 1.234,50 EUR"),
-        (minutes[3], "payment", "Payment received: 418.34 EUR"),
+        (minutes[3], "payment", "Payment received: €418.34"),
         (minutes[4], "hot_deal", "A lamp"),
         (minutes[5], "hot_deal", "A lamp"),
         (DAY, "order", "Your order was delivered"),

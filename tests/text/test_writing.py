@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from dealsite.text.spreadsheets import safe_cell, unmarked
+from dealsite.text.writing import safe_cell, unmarked
 
 SIGNS = "=+-@\u2212\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207a\u207b\u207c\u208a\u208b\u208c"
 # Spaces, breaks, controls, and what is not seen at all.
