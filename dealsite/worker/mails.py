@@ -157,6 +157,7 @@ def send_payment_notice(job: Job, now: datetime) -> None:
     with spoken(user.preferences.language):
         amount = money(said.amount)
         context = {"name": user.name, "said": said, "amount": amount, "next_at": said.next_at}
+        context["ends_at"] = said.ends_at if order.status == PLACED else None  # what is shipped stays
         message = messages.message_item(
             user.username,
             job.id,

@@ -10,7 +10,7 @@ import pytest
 from django.core import mail
 
 from dealsite.data import table
-from dealsite.data.commerce import charging as running, orders, payments
+from dealsite.data.commerce import charging as running, order_changes, orders, payments
 from dealsite.data.entities.commerce import PROCESSED, REFUNDED
 from dealsite.data.people import messages, sessions, two_factor, users
 from dealsite.data.table.ids import new_ulid
@@ -64,6 +64,17 @@ def test_a_payment_that_is_given_up_asks_for_another_card(monkeypatch):
     assert "We do not try again by ourselves: please choose another card" in said
     assert "If nothing is paid until 28 Nov 2026, your order is cancelled." in said
     assert "/account/payments/" in said
+
+
+def test_an_order_that_is_shipped_is_not_said_to_be_cancelled_one_day(monkeypatch):
+    monkeypatch.setattr(running, "RETRY_AFTER", ())
+    make_user("ann")
+    give_card("ann", "a card")
+    owe(method="test:decline")
+    order_changes.ship("ann", ORDER, unpaid=True, by="eve", now=NOW)
+    work()
+    (said,) = [sent.body for sent in mail.outbox if "A payment failed" in sent.subject]
+    assert "your order is cancelled" not in said
 
 
 def test_a_payment_of_an_order_without_a_card_is_told_to_be_due():
