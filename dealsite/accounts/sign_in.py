@@ -65,7 +65,6 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     def create() -> HttpResponse | None:
         data = form.cleaned_data
         limits.count_use(request, "sign-up", now=now)
-        limits.count_use(request, "confirmation", own=data["email"], now=now)
         hashed = passwords.hashed(data["password"])
         # Whose the address is plays no part: only the worker looks, and writes to whoever has it.
         user = users.create(**data | {"password": hashed}, confirmed=False, now=now)

@@ -72,6 +72,12 @@ def test_a_name_that_is_taken_is_said_so(browser: Client, ada: User):
     assert users.count() == 1
 
 
+def test_who_tries_many_names_that_are_taken_gets_one_that_is_free(browser: Client, ada: User):
+    taken = [browser.post("/account/sign-up/", form(browser)).status_code for _ in range(6)]
+    assert taken == [409] * 6
+    assert browser.post("/account/sign-up/", form(browser, username="ada7")).status_code == 302
+
+
 def test_a_form_that_is_sent_twice_makes_one_account_and_no_error(browser: Client):
     sent = form(browser)
     assert browser.post("/account/sign-up/", sent).status_code == 302
