@@ -79,7 +79,7 @@ def send_password_reset(job: Job, now: datetime) -> None:
     for user in [known] if known else users.waiting_for(asked):
         path = reverse("follow_reset_link", args=[user.username, make_reset_token(user, now=now)])
         context = {
-            "name": user.name,
+            "name": user.name if user.email else user.username,  # a stranger reads no words of theirs
             "username": user.username,
             "path": path,
             "confirms": confirms_address(user),
@@ -100,7 +100,8 @@ def send_confirmation(job: Job, now: datetime) -> None:
             text = _render("address_in_use.txt", name=owner.name, username=owner.username)
             _send("address_in_use", text, owner.email, now)
         return
-    context = {"name": user.name, "username": user.username, "path": confirmation_path(user, now=now)}
+    # By the user name: the address may be a stranger's, who is to read no words of theirs.
+    context = {"name": user.username, "username": user.username, "path": confirmation_path(user, now=now)}
     with spoken(user.preferences.language):
         text = _render("confirmation.txt", days=CONFIRM_WITHIN.days, **context)
         _send("confirmation", text, user.pending_email, now)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from dealsite.accounts import email_links, limits, passwords
 from dealsite.data import table
-from dealsite.data.people import email_addresses, my_data, sessions, throttles, two_factor, users
+from dealsite.data.people import email_addresses, my_data, profiles, sessions, throttles, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.ids import new_ulid
 from tests.accounts.conftest import PASSWORD, sign_in
@@ -359,6 +359,35 @@ def test_another_users_address_makes_a_mail_to_that_user_only(browser: Client, a
     (told,) = work()
     assert (told.to, told.subject) == (["bob@example.org"], "Dealsite: You have an account already")
     assert "/account/email/" not in told.body
+
+
+def test_a_mail_to_an_address_that_is_not_confirmed_holds_no_words_of_who_asked(browser: Client, ada: User):
+    said = "Locked! Go to evil.example/login"
+    sign_in(browser)
+    save(browser, name=said, email="victim@example.org", old_password=PASSWORD)
+    sign_up(eve := Client(), "eve", "victim@example.org")
+    profile = profiles.get("eve")
+    eve.post(
+        "/account/profile/", {"name": said, "email": profile.pending_email, "version": str(profile.version)}
+    )
+    ask(browser, "victim@example.org")
+    sent = work()
+    assert {(message.to[0], message.body.partition(",")[0]) for message in sent} == {
+        ("victim@example.org", "Hello ada"),
+        ("victim@example.org", "Hello eve"),
+    }
+    assert sorted(message.subject for message in sent) == [
+        "Dealsite: A new password",
+        *["Dealsite: Confirm your e-mail address"] * 2,
+    ]
+    assert not any("evil.example" in message.body for message in sent)
+
+
+def test_who_has_confirmed_an_address_is_called_by_their_name_in_mails_to_it(browser: Client, ada: User):
+    sign_in(browser)
+    save(browser, name="Ada Lovelace")
+    ask(Client(), "ada")
+    assert [message.body.partition(",")[0] for message in work()] == ["Hello Ada Lovelace"]
 
 
 def test_an_address_asked_for_is_withdrawn_by_asking_for_the_old_one(browser: Client, ada: User):
