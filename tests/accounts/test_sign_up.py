@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dealsite.accounts import limits
-from dealsite.data.people import users
+from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Unavailable
 from tests.accounts.conftest import PASSWORD
+from tests.people import make_user
 
 
 def form(browser: Client, **changes: str) -> dict[str, str]:
@@ -83,6 +85,32 @@ def test_a_form_that_is_sent_twice_makes_one_account_and_no_error(browser: Clien
     assert browser.post("/account/sign-up/", sent).status_code == 302
     assert Client().post("/account/sign-up/", sent).status_code == 302
     assert users.count() == 1
+
+
+def test_within_an_hour_only(browser: Client, clock: Any):
+    sent = form(browser)
+    assert browser.post("/account/sign-up/", sent).status_code == 302
+    clock(hours=1)
+    assert Client().post("/account/sign-up/", sent).status_code == 302
+    clock(seconds=1)
+    answer = (late := Client()).post("/account/sign-up/", sent)
+    assert (answer.status_code, list(answer.context["form"].errors)) == (409, ["username"])
+    assert late.get("/account/").status_code == 302
+
+
+@pytest.mark.parametrize("change", ["a factor", "a suspension"])
+def test_a_form_that_is_sent_twice_passes_by_no_second_factor_and_no_suspension(browser: Client, change: str):
+    sent, now = form(browser), timezone.now()
+    browser.post("/account/sign-up/", sent)
+    if change == "a factor":
+        two_factor.turn_on(users.get("ada"), secret="sealed", recovery=["x"], step=1, key="", now=now)
+    else:
+        make_user("root", roles=["admin"])
+        sessions.suspend(users.get("ada"), reason="Spam", by="root", now=now)
+    other = Client()
+    assert other.post("/account/sign-up/", sent).status_code == 409
+    assert other.get("/account/").status_code == 302
+    assert sessions.of_user("ada", now=now) == []
 
 
 def test_an_answer_that_was_lost_does_not_make_ones_own_name_taken(

@@ -83,7 +83,7 @@ USER = Entity(
         "small_menu": Flag(optional=True),
         "compact_rows": Flag(optional=True),
         "created_at": Time(),
-        "registration": Ulid(optional=True, about="their sign-up's, minted with its form"),
+        "registration": Ulid(secret=True, optional=True, about="their sign-up's, minted with its form"),
         "two_factor": Ulid(optional=True, about="the id of their TwoFactor"),
         "devices": ListOf(Hash(), most=MOST_DEVICES, secret=True, optional=True, about="the newest last"),
         "suspended_at": Time(optional=True),

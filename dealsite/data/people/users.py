@@ -6,7 +6,7 @@ leaves a sign-in item that says only when, so that the name is never given out a
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
@@ -41,6 +41,7 @@ from dealsite.data.table.writes import (
 MUTED_CURSOR = "-"  # no user name starts with it
 REMOVE_USER = "remove_user"  # the kind of job that removes what a deleted user leaves behind
 MOST_WAITING = 3  # users whom one address finds before it is confirmed
+REPEATED_WITHIN = timedelta(hours=1)  # for which a form is taken for one whose answer was lost
 NOBODY = "-"  # nobody's name: read so that an unknown address costs as much as a known one
 
 
@@ -95,8 +96,8 @@ def create(
     """Create a user whose shown name is `username` as typed; `password` is a hash.
 
     Not `confirmed`, the address is pending and gets a link: whether it is another user's plays no part.
-    `registration` is the ULID of this sign-up, minted with its form: sent again after a lost answer, the
-    same sign-up returns the user that it made (1 get more). Invalid for a name, address or role that cannot
+    `registration` is the ULID of this sign-up, minted with its form: sent again within an hour, after a lost answer,
+    the same sign-up returns the user that it made (1 get more). Invalid for a name, address or role that cannot
     be; AlreadyExists with its `field` for one that is taken.
     """
     name, username, email = username.strip(), normalise_username(username), email_as_typed(email)
@@ -127,7 +128,9 @@ def create(
         )
     except AlreadyExists:
         there = find(username)
-        if there is None or there.registration != registration:
+        if there is None or there.registration != registration or now - there.created_at > REPEATED_WITHIN:
+            raise
+        if there.two_factor or there.suspended_at:  # it would be a way past them
             raise
         return there
     return user
