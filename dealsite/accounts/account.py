@@ -17,7 +17,6 @@ from dealsite.accounts import limits, locales, passwords, requests, second_facto
 from dealsite.accounts.decorators import fresh, is_required, signed_in
 from dealsite.accounts.forms import (
     AddPasskeyForm,
-    DeleteAccountForm,
     PasswordForm,
     ProfileForm,
     SetUpTwoFactorForm,
@@ -226,14 +225,15 @@ def delete_account(request: UserRequest) -> HttpResponse:
 
     Not while its orders are not paid.
     """
-    form, debt = DeleteAccountForm(request.POST or None), owed(request.user.username)
+    account, debt = request.user.account, owed(request.user.username)
+    form = TwoFactorForm(request.POST or None, needs_code=bool(account.two_factor))
 
     def delete() -> HttpResponse | None:
-        if debt.total or not is_confirmed(request, form):
+        if debt.total or not is_proved(request, form):
             return None
         now = timezone.now()
-        users.delete(request.user.account, job_id=new_ulid(now), now=now)
-        note(request, "account_deleted", username=request.user.username)
+        users.delete(account, job_id=new_ulid(now), now=now)
+        note(request, "account_deleted", username=account.username)
         messages.success(request, _("Your account is deleted. Goodbye."))
         response = HttpResponseRedirect("/")
         requests.forget_session(response)
@@ -250,6 +250,7 @@ def two_factor(request: UserRequest) -> HttpResponse:
 
 
 @signed_in.form("none")
+@fresh(when=lambda request: bool(request.user.account.two_factor))  # type: ignore[union-attr]
 def set_up_two_factor(request: UserRequest) -> HttpResponse:
     """Show a secret for an app, take the first code of it, and show the recovery codes, once."""
     user = request.user

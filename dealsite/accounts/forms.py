@@ -224,10 +224,6 @@ class ProfileForm(forms.Form):
         return name
 
 
-class DeleteAccountForm(forms.Form):
-    old_password = old_password_field()
-
-
 class SetUpTwoFactorForm(forms.Form):
     """The first code of an app that has just been given its secret; `secret` is sealed."""
 
@@ -237,7 +233,7 @@ class SetUpTwoFactorForm(forms.Form):
 
 
 class TwoFactorForm(PasskeyForm):
-    """What a user is asked for before their second factor changes."""
+    """What a user is asked for before their second factor changes, or their account is deleted."""
 
     old_password = old_password_field()
     code = CodeField()

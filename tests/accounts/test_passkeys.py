@@ -9,6 +9,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import pyotp
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -18,6 +19,7 @@ from dealsite.data.people import sessions, two_factor, users
 from dealsite.data.people.users import User
 from tests.accounts.authenticator import Authenticator
 from tests.accounts.conftest import PASSWORD, sign_in
+from tests.cms.conftest import inputs
 from tests.people import make_user
 
 ADD, REMOVE, OPTIONS = (
@@ -26,7 +28,8 @@ ADD, REMOVE, OPTIONS = (
     "/account/passkey/",
 )
 SIGN_IN, CODE = "/account/sign-in/", "/account/sign-in/code/"
-ACCOUNT, SECURITY = "/account/", "/account/two-factor/"
+ACCOUNT, SECURITY, DELETE = "/account/", "/account/two-factor/", "/account/delete/"
+SET_UP = "/account/two-factor/set-up/"
 DID_NOT_WORK = b"This passkey did not work."
 
 
@@ -419,19 +422,50 @@ def test_a_passkey_is_removed_and_the_last_one_turns_two_factor_off(
 
 
 def test_an_app_is_added_to_passkeys_and_both_sign_in(with_passkey: Client, device: Authenticator):
-    import pyotp
-
-    page = with_passkey.get("/account/two-factor/set-up/")
+    page = with_passkey.get(SET_UP)
     app = pyotp.TOTP("".join(page.context["groups"]))
     sent = {"secret": page.context["sealed"], "code": app.at(timezone.now()), "old_password": PASSWORD}
-    assert with_passkey.post("/account/two-factor/set-up/", sent)["Location"] == SECURITY
+    assert with_passkey.post(SET_UP, sent)["Location"] == SECURITY
     assert second_factor.unseal("ada", two_factor.get("ada").secret) == app.secret
-    assert with_passkey.get("/account/two-factor/set-up/")["Location"] == SECURITY
+    assert with_passkey.get(SET_UP)["Location"] == SECURITY
     stranger = Client()
     assert come_in(stranger, device.sign(ask(stranger))).status_code == 302
     stranger = Client()
     sign_in(stranger)
     assert stranger.post(CODE, {"code": app.at(timezone.now(), counter_offset=1)}).status_code == 302
+
+
+def test_the_password_alone_adds_no_app_to_passkeys(
+    with_passkey: Client, device: Authenticator, monkeypatch: pytest.MonkeyPatch
+):
+    later = timezone.now() + timedelta(minutes=16)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    page = with_passkey.get(SET_UP)
+    app = pyotp.TOTP("".join(page.context["groups"]))
+    sent = {"secret": page.context["sealed"], "code": app.at(later), "old_password": PASSWORD}
+    asked = with_passkey.post(SET_UP, sent)
+    assert asked.status_code == 401
+    assert two_factor.get("ada").secret == ""
+    kept = inputs(asked)
+    assert sent.items() <= kept.items()
+    for proof in ({"password": PASSWORD}, {"password": PASSWORD, "code": app.at(later)}):
+        named = {f"proof-{name}": text for name, text in proof.items()}
+        assert with_passkey.post(SET_UP, kept | named).status_code == 401
+    assert two_factor.get("ada").secret == ""
+    by_passkey = {"proof-passkey": device.sign(ask(with_passkey))}
+    assert with_passkey.post(SET_UP, kept | by_passkey)["Location"] == SECURITY
+    assert second_factor.unseal("ada", two_factor.get("ada").secret) == app.secret
+
+
+def test_an_account_with_a_factor_is_not_deleted_by_the_password_alone(
+    with_passkey: Client, device: Authenticator
+):
+    assert b'name="passkey"' in with_passkey.get(DELETE).content
+    for sent in ({"old_password": PASSWORD}, {"old_password": PASSWORD, "code": "000000"}):
+        assert with_passkey.post(DELETE, sent).status_code == 422
+    assert users.count() == 1
+    answer = with_passkey.post(DELETE, {"passkey": device.sign(ask(with_passkey))})
+    assert (answer.status_code, answer["Location"], users.count()) == (302, "/", 0)
 
 
 def test_an_admin_who_resets_it_removes_the_passkeys(with_passkey: Client, device: Authenticator):

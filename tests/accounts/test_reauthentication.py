@@ -199,4 +199,5 @@ def test_these_pages_ask_for_the_password():
         "cms_switch_site",
         "cms_take_role",
         "remove_passkey",
+        "set_up_two_factor",
     }
