@@ -28,13 +28,13 @@ from dealsite.accounts.security_log import note
 from dealsite.accounts.sign_in import go_on
 from dealsite.data.names import shown_email
 from dealsite.data.people import email_addresses, mails, sessions as stored_passwords, users
+from dealsite.data.people.email_addresses import TAKE_BACK_WITHIN
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict
-from dealsite.data.table.ids import epoch_seconds, hash_of
+from dealsite.data.table.ids import epoch_seconds, hash_of, time_of
 from dealsite.web.pages import everyone
 
 CONFIRM_WITHIN = timedelta(days=3)
-TAKE_BACK_WITHIN = timedelta(days=7)
 _confirming = Signer(salt="dealsite.accounts.confirm_email")
 _taking_back = Signer(salt="dealsite.accounts.take_back_email")
 
@@ -45,9 +45,9 @@ def confirmation_path(user: User, *, now: datetime) -> str:
     return reverse("follow_confirmation_link", args=[_confirming.sign_object(said)])
 
 
-def take_back_path(user: User, email: str, *, now: datetime) -> str:
-    """Return the path by which the holder of an address that a user had gets the account back."""
-    said = [user.username, email, epoch_seconds(now + TAKE_BACK_WITHIN)]
+def take_back_path(user: User, email: str, link: str) -> str:
+    """Return the path by which the holder of an address that a user had gets the account back; see `take_backs`."""
+    said = [user.username, email, link, epoch_seconds(time_of(link) + TAKE_BACK_WITHIN)]
     return reverse("follow_take_back_link", args=[_taking_back.sign_object(said)])
 
 
@@ -57,10 +57,12 @@ def confirming_user(token: str, *, now: datetime) -> User | None:
     return user if user and (user.pending_email, [_mark(user)]) == (email, mark) else None
 
 
-def taking_back_user(token: str, *, now: datetime) -> tuple[User, str] | None:
-    """Return the user whom a good token gives an address back, and the address. No call or 1 get."""
-    user, email = _user_and_more(_taking_back, token, now)
-    return (user, email) if user and user.email != email else None
+def taking_back_user(token: str, *, now: datetime) -> tuple[User, str, str] | None:
+    """Return the user whom a good token gives an address back, the address and the link's id. No call or 1 get."""
+    user, email, *link = _user_and_more(_taking_back, token, now)
+    if user and user.email != email and {*link} <= {*user.take_backs}:  # none in a link of an earlier release
+        return user, email, "".join(link)
+    return None
 
 
 def _user_and_more(signer: Signer, token: str, now: datetime) -> tuple[Any, ...]:
@@ -213,12 +215,13 @@ def take_back_email(request: HttpRequest) -> HttpResponse:
     found = taking_back_user(link.text, now=now) if link else None
     if found is None:
         return _link_is_over(request, requests.TAKE_BACK_LINK)
-    user, email = found
+    user, email, taken = found
     if request.method != "POST":
         return render(
             request, "accounts/take_back_email.html", {"account": user, "email": shown_email(email)}
         )
-    email_addresses.take_back(user, email, password=make_password(None), now=now)  # which no password matches
+    nothing = make_password(None)  # which no password matches
+    email_addresses.take_back(user, email, taken, password=nothing, now=now)
     note(request, "email_changed", username=user.username, detail="taken back")
     token = passwords.make_reset_token(users.get(user.username), now=now)
     messages.success(request, _("The account is yours again. Choose a new password for it."))

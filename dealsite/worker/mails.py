@@ -12,13 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from dealsite.accounts import limits
-from dealsite.accounts.email_links import (
-    CONFIRM_WITHIN,
-    TAKE_BACK_WITHIN,
-    confirmation_path,
-    confirms_address,
-    take_back_path,
-)
+from dealsite.accounts.email_links import CONFIRM_WITHIN, confirmation_path, confirms_address, take_back_path
 from dealsite.accounts.locales import spoken
 from dealsite.accounts.passwords import make_reset_token
 from dealsite.accounts.requests import device_name
@@ -30,6 +24,7 @@ from dealsite.data.entities.commerce import FAILED, PLACED, PROCESSED, REFUNDED,
 from dealsite.data.jobs.jobs import Cancelled, Handler, Job
 from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.people import mails, messages, users
+from dealsite.data.people.email_addresses import TAKE_BACK_WITHIN
 from dealsite.data.table.errors import NotFound, TooManyRequests
 from dealsite.data.table.ids import folded, time_of
 from dealsite.text.stored_words import shown
@@ -108,12 +103,13 @@ def send_confirmation(job: Job, now: datetime) -> None:
 
 
 def send_email_changed(job: Job, now: datetime) -> None:
-    """Tell the address that a user had until now, with a link to take the account back. 1 get."""
+    """Tell the address that a user had until now, with a link to take the account back if that is good. 1 get."""
     payload = payload_from_item(mails.EmailChangedPayload, job.payload)
     user = users.find(payload.username)
     if user is None:
         return
-    path, days = take_back_path(user, payload.to, now=now), TAKE_BACK_WITHIN.days
+    days = TAKE_BACK_WITHIN.days
+    path = take_back_path(user, payload.to, job.id) if job.id in user.take_backs else ""
     with spoken(user.preferences.language):
         text = _render("email_changed.txt", name=user.name, now=now, path=path, days=days)
         _send("email_changed", text, payload.to, now)

@@ -13,10 +13,11 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import email_links, limits, passwords
-from dealsite.data import table
+from dealsite.data import keys, table
 from dealsite.data.people import email_addresses, my_data, profiles, sessions, throttles, two_factor, users
 from dealsite.data.people.users import User
-from dealsite.data.table.ids import new_ulid
+from dealsite.data.table.ids import epoch_seconds, new_ulid
+from dealsite.data.table.writes import Update
 from tests.accounts.conftest import PASSWORD, sign_in
 from tests.accounts.test_account_pages import save
 from tests.accounts.test_passwords import ask, link_in as reset_link_in, work
@@ -288,7 +289,7 @@ def test_a_link_of_one_kind_is_none_of_the_other(browser: Client, ada: User):
     now = timezone.now()
     kim = make_user("kim", confirmed=False)
     confirming = email_links.confirmation_path(kim, now=now).split("/")[-2]
-    taking = email_links.take_back_path(ada, "old@example.org", now=now).split("/")[-2]
+    taking = email_links.take_back_path(ada, "old@example.org", new_ulid(now)).split("/")[-2]
     assert email_links.taking_back_user(confirming, now=now) is None
     assert email_links.confirming_user(taking, now=now) is None
     shared = signing.Signer(salt="cms.sharing").sign_object(["ada", "old@example.org", 4102444800])
@@ -407,12 +408,24 @@ def test_an_address_asked_for_is_withdrawn_by_asking_for_the_old_one(browser: Cl
 # Taking it back
 
 
+def moved(browser: Client, email: str) -> Any:
+    """Move Ada's account to an address, by who is signed in and knows the password; return the mail to the last one."""
+    change(browser, email)
+    confirm(work()[0])
+    return work()[0]
+
+
 def stolen(browser: Client) -> Any:
     """Let a thief who knows the password move Ada's account to their own address; return the mail to her."""
     sign_in(browser)
-    change(browser, "thief@example.org")
-    confirm(work()[0])
-    return work()[0]
+    return moved(browser, "thief@example.org")
+
+
+def take_back(notice: Any) -> tuple[int, str]:
+    """Follow a mail's link and press the button; return the answer's status, and Ada's address then."""
+    browser = Client()
+    browser.get(link_in(notice, "take-back"))
+    return browser.post("/account/email/take-back/").status_code, users.get("ada").email
 
 
 def test_an_owner_takes_the_account_back_from_who_changed_its_address(browser: Client, ada: User):
@@ -461,14 +474,86 @@ def test_who_lost_the_account_gets_no_link_to_take_it_back(browser: Client, ada:
 
 def test_an_account_is_taken_back_within_a_week_however_often_the_address_changed(ada: User):
     now = timezone.now()
-    token = email_links.take_back_path(ada, "old@example.org", now=now).split("/")[-2]
-    found = email_links.taking_back_user(token, now=now + timedelta(days=7))
-    assert found == (ada, "old@example.org")
-    assert email_links.taking_back_user(token, now=now + timedelta(days=7, seconds=1)) is None
-    email_addresses.take_back(ada, "third@example.org", password="a hash", now=now)
+    links = []
+    for name in ("second", "third", "fourth"):
+        table.write(Update(key=keys.user("ada"), set={"pending_email": f"{name}@example.org"}))
+        email_addresses.confirm(users.get("ada"), now=now)
+        links.append(users.get("ada").take_backs[-1])
+    stolen = users.get("ada")
+    assert stolen.take_backs == tuple(links)
+    token = email_links.take_back_path(stolen, "ada@example.org", links[0]).split("/")[-2]
+    week = timedelta(days=7)
+    assert email_links.taking_back_user(token, now=now + week) == (stolen, "ada@example.org", links[0])
+    assert email_links.taking_back_user(token, now=now + week + timedelta(seconds=1)) is None
+    email_addresses.take_back(stolen, "third@example.org", links[2], password="a hash", now=now)
     assert email_links.taking_back_user(token, now=now) is not None
-    email_addresses.take_back(users.get("ada"), "old@example.org", password="a hash", now=now)
+    email_addresses.take_back(users.get("ada"), "ada@example.org", links[0], password="a hash", now=now)
     assert email_links.taking_back_user(token, now=now) is None
+
+
+def test_a_thief_who_moves_on_gets_no_account_back_that_its_owner_took_back(browser: Client, ada: User):
+    first = stolen(thief := Client())
+    second = moved(thief, "thief2@example.org")
+    third = moved(thief, "thief3@example.org")
+    assert [message.to for message in (first, second, third)] == [
+        ["ada@example.org"],
+        ["thief@example.org"],
+        ["thief2@example.org"],
+    ]
+    assert take_back(second) == (302, "thief@example.org")
+    assert take_back(third) == (410, "thief@example.org")
+    assert take_back(first) == (302, "ada@example.org")
+    for message in (second, third, first):
+        assert take_back(message) == (410, "ada@example.org")
+
+
+def test_who_moved_to_another_address_themself_takes_it_back_all_the_same(browser: Client, ada: User):
+    sign_in(browser)
+    to_old = moved(browser, "new@example.org")
+    notice = moved(thief := browser, "thief@example.org")
+    thiefs = moved(thief, "thief2@example.org")
+    assert take_back(notice) == (302, "new@example.org")
+    assert take_back(thiefs) == (410, "new@example.org")
+    assert take_back(to_old) == (302, "ada@example.org")
+
+
+def test_a_link_stays_void_when_the_address_changes_again(browser: Client, ada: User):
+    first = stolen(thief := Client())
+    second = moved(thief, "thief2@example.org")
+    browser.get(link_in(first, "take-back"))
+    browser.post("/account/email/take-back/")
+    browser.post("/account/password-reset/new/", {"password": NEW})
+    work()
+    save(browser, email="new@example.org", old_password=NEW)
+    confirm(work()[0])
+    (notice,) = work()
+    assert take_back(second) == (410, "new@example.org")
+    assert take_back(notice) == (302, "ada@example.org")
+
+
+def test_a_mail_that_comes_too_late_holds_no_link(browser: Client, ada: User):
+    first = stolen(thief := Client())
+    change(thief, "thief2@example.org")
+    confirm(work()[0])
+    take_back(first)
+    told = [message for message in work() if message.subject == "Dealsite: Your e-mail address was changed"]
+    assert sorted(message.to[0] for message in told) == ["thief2@example.org", "thief@example.org"]
+    assert not any("/account/" in message.body for message in told)
+
+
+def test_a_link_of_an_earlier_release_takes_the_account_back_and_voids_all_others(browser: Client, ada: User):
+    until = epoch_seconds(timezone.now() + timedelta(days=1))
+    said = ["ada", "ada@example.org", until]
+    token = signing.Signer(salt="dealsite.accounts.take_back_email").sign_object(said)
+    sign_in(browser)
+    thiefs = moved(browser, "thief@example.org")
+    others = moved(browser, "thief2@example.org")
+    owner = Client()
+    owner.get(f"/account/email/take-back/{token}/")
+    assert owner.post("/account/email/take-back/").status_code == 302
+    assert users.get("ada").email == "ada@example.org"
+    for message in (thiefs, others):
+        assert take_back(message) == (410, "ada@example.org")
 
 
 def test_a_second_factor_is_asked_for_after_taking_back(browser: Client, ada: User):

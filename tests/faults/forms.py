@@ -372,7 +372,9 @@ def _people(content: Content, more: More) -> None:
     more["other_session"] = sessions.of_user(SHOPPER, now=NOW)[0].key_hash
     more["reset_link"] = f"/account/password-reset/{SHOPPER}/{passwords.make_reset_token(ada, now=NOW)}/"
     more["confirmation_link"] = email_links.confirmation_path(newcomer, now=NOW)
-    more["take_back_link"] = email_links.take_back_path(ada, "old@example.org", now=NOW)
+    link = new_ulid(NOW, 4712)
+    table.write(Update(key=keys.user(ada.username), set={"take_backs": [link]}))
+    more["take_back_link"] = email_links.take_back_path(ada, "old@example.org", link)
     sessions.suspend(banned, reason="spam", by=ADMIN, now=NOW)
 
 

@@ -10,8 +10,11 @@ from django.core import signing
 
 from cms.shared import fields
 from dealsite.accounts import email_links, requests
+from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import Picture
-from dealsite.data.table.ids import hash_of
+from dealsite.data.people import users
+from dealsite.data.table.ids import hash_of, new_ulid
+from dealsite.data.table.writes import Update
 from shopping.checkout import Ticket
 from tests.builders import NOW, make_id
 from tests.people import make_user
@@ -52,7 +55,11 @@ def test_links_in_mails_name_user_address_and_time():
     said = ["ada", "ada@example.org", hash_of(ada.password)[:16], until]
     token = signing.Signer(salt="dealsite.accounts.confirm_email").sign_object(said)
     assert email_links.confirming_user(token, now=NOW) == ada
-    token = signing.Signer(salt="dealsite.accounts.take_back_email").sign_object(
-        ["ada", "old@example.org", until]
-    )
-    assert email_links.taking_back_user(token, now=NOW) == (ada, "old@example.org")
+    said = ["ada", "old@example.org", until]  # of an earlier release
+    token = signing.Signer(salt="dealsite.accounts.take_back_email").sign_object(said)
+    assert email_links.taking_back_user(token, now=NOW) == (ada, "old@example.org", "")
+    link = new_ulid(NOW)
+    table.write(Update(key=keys.user("ada"), set={"take_backs": [link]}))
+    said = ["ada", "old@example.org", link, until]
+    token = signing.Signer(salt="dealsite.accounts.take_back_email").sign_object(said)
+    assert email_links.taking_back_user(token, now=NOW) == (users.get("ada"), "old@example.org", link)

@@ -30,7 +30,7 @@ from dealsite.data.table.ids import epoch_seconds, from_iso, time_of
 ROLES = ("editor", "back office", "admin")
 USERNAME_CHARACTERS = 50  # of a user, and of a passkey
 MOST_DEVICES = 5
-MOST_PASSKEYS = 10
+MOST_PASSKEYS = MOST_TAKE_BACKS = 10
 USER_AGENT_CHARACTERS, NETWORK_CHARACTERS = 400, 60
 LONGEST_SESSION = timedelta(days=90)
 HEADLINE_CHARACTERS = 200
@@ -40,7 +40,7 @@ HOT_DEAL, NEW_DEAL, ORDER_NEWS, PAYMENT_NEWS = "hot_deal", "new_deal", "order", 
 # Users
 
 OF_LIVING = ("name", "email", "password", "registration")  # what a user has until they are deleted
-OF_LIVING_ONLY = (*OF_LIVING, "pending_email", "roles", "two_factor", "devices")
+OF_LIVING_ONLY = (*OF_LIVING, "pending_email", "roles", "two_factor", "devices", "take_backs")
 
 
 def is_muted(row: Mapping[str, Any]) -> bool:
@@ -86,6 +86,9 @@ USER = Entity(
         "registration": Ulid(secret=True, optional=True, about="their sign-up's, minted with its form"),
         "two_factor": Ulid(optional=True, about="the id of their TwoFactor"),
         "devices": ListOf(Hash(), most=MOST_DEVICES, secret=True, optional=True, about="the newest last"),
+        "take_backs": ListOf(
+            Ulid(), most=MOST_TAKE_BACKS, optional=True, about="links to addresses they had, the oldest first"
+        ),
         "suspended_at": Time(optional=True),
         "deleted_at": Time(optional=True),
     },

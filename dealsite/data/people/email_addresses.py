@@ -7,18 +7,22 @@ has it. The guard that makes it theirs alone is written then.
 """
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from dealsite.data import keys, table
 from dealsite.data.commerce import orders
 from dealsite.data.entities.commerce import CANCELLED, PLACED
+from dealsite.data.entities.people import MOST_TAKE_BACKS
 from dealsite.data.names import email_as_typed
 from dealsite.data.people import mails, profiles, sessions
 from dealsite.data.people.profiles import Profile
 from dealsite.data.people.users import User
+from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Condition, Update, Write, equals, exists, missing
+
+TAKE_BACK_WITHIN = timedelta(days=7)
 
 
 @access_pattern("ask for another e-mail address", "1 transaction")
@@ -53,11 +57,13 @@ def confirm(user: User, *, now: datetime) -> None:
     Who had none is sent the confirmations of their newest 25 orders now, for 1 query more.
     AlreadyExists if another user has confirmed it; Conflict if password or address changed meanwhile.
     """
-    writes = _moves(user, user.pending_email)
     if user.email:
-        writes.append(mails.email_changed(user, now=now))
+        link = new_ulid(now)
+        good = [one for one in user.take_backs if now - time_of(one) <= TAKE_BACK_WITHIN]
+        writes = _moves(user, user.pending_email, take_backs=[*good, link][:MOST_TAKE_BACKS])
+        writes.append(mails.email_changed(user, link, now=now))
     else:
-        writes += _order_mails(user, now)
+        writes = _moves(user, user.pending_email) + _order_mails(user, now)
     table.transact(writes)
 
 
@@ -92,18 +98,20 @@ def _order_mails(user: User, now: datetime) -> list[Write]:
 
 
 @access_pattern("take back an e-mail address", "1 query + 1 transaction")
-def take_back(user: User, email: str, *, password: str, now: datetime) -> None:
+def take_back(user: User, email: str, link: str, *, password: str, now: datetime) -> None:
     """Give a user the address back that they had, with another password's hash; all their sessions end.
 
+    `link` and those to addresses that they had later are void then: one of those may be a thief's. '' voids all.
     AlreadyExists if another user has confirmed it meanwhile; Conflict if password or address changed meanwhile.
     """
-    writes = _moves(user, email, password=password)
+    earlier = user.take_backs[: user.take_backs.index(link)] if link else ()
+    writes = _moves(user, email, password=password, take_backs=[*earlier])
     if user.email:
         writes.append(mails.notice("email_changed", user, now=now))
     sessions.transact_and_end(replace(user, password=password), writes, key="")
 
 
-def _moves(user: User, email: str, *when: Condition, **more: str) -> list[Write]:
+def _moves(user: User, email: str, *when: Condition, **more: Any) -> list[Write]:
     """Return the writes that make an address a user's, with no other pending. 3 actions, and 1 where they had one."""
     now_has = {"email": email, "pending_email": ""}
     pending = (equals("pending_email", user.pending_email),) if user.pending_email else ()

@@ -107,9 +107,9 @@ def request_confirmation(username: str, *, now: datetime) -> None:
     table.write(confirmation(username, now=now))
 
 
-def email_changed(user: User, *, now: datetime) -> Write:
-    """Return the write that tells the address that a user has had so far, with a link to take it back."""
-    return _job(EMAIL_CHANGED, EmailChangedPayload(user.username, user.email), now)
+def email_changed(user: User, link: str, *, now: datetime) -> Write:
+    """Return the write that tells the address that a user has had so far, with a link to take it back: the job's id."""
+    return job_write(EMAIL_CHANGED, EmailChangedPayload(user.username, user.email), job_id=link, due=now)
 
 
 def _job(kind: str, payload: object, now: datetime) -> Write:

@@ -68,6 +68,9 @@ class User:
     suspended_at: datetime | None = None
     preferences: Preferences = USUAL
     pending_email: str = ""
+    take_backs: tuple[
+        str, ...
+    ] = ()  # the mails whose links give an address back that they had, the oldest first
 
     @property
     def roles_in_order(self) -> list[str]:
@@ -267,7 +270,7 @@ def delete(user: User, *, job_id: str, now: datetime) -> None:
             Update(
                 key=keys.user(user.username),
                 set={"deleted_at": iso(now)},
-                remove=(*gone, "pending_email", "devices", *PREFERENCES),
+                remove=(*gone, "pending_email", "devices", "take_backs", *PREFERENCES),
                 when=profiles.unchanged(user),
                 otherwise=profiles.changed(),
             ),

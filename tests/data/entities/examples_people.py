@@ -38,6 +38,7 @@ EXAMPLES: dict[str, Item] = {
                 "registration": ID,
                 "two_factor": OTHER_ID,
                 "devices": [HASH],
+                "take_backs": ["01KAJV9D00000000000000000C"],
                 "suspended_at": LATER,
             }
         ),

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from dealsite.data import keys, table
+from dealsite.data.entities.people import MOST_TAKE_BACKS
 from dealsite.data.integrity import checks
 from dealsite.data.people import email_addresses, profiles, sessions, users
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import AlreadyExists, Conflict, Invalid, VersionConflict
-from dealsite.data.table.ids import iso, new_ulid
+from dealsite.data.table.ids import iso, new_ulid, time_of
 from dealsite.data.table.writes import Update
 from tests.measuring import measured
 from tests.people import NOW, make_user
@@ -109,7 +110,7 @@ def test_ones_own_address_can_be_written_in_another_case_and_back():
     assert addresses("ada") == ("Ada.L@example.org", "")
     assert table.get(keys.email_guard("ada.l@example.org"))["email"] == "Ada.L@example.org"
     assert checks.find() == []
-    email_addresses.take_back(users.get("ada"), "ada.l@example.org", password="another hash", now=NOW)
+    email_addresses.take_back(users.get("ada"), "ada.l@example.org", "", password="another hash", now=NOW)
     assert addresses("ada") == ("ada.l@example.org", "")
     assert users.find("ADA.L@example.org") == users.get("ada")
     assert checks.find() == []
@@ -169,10 +170,10 @@ def test_an_owner_takes_their_address_back_and_everybody_is_signed_out():
     email_addresses.confirm(claim(ada, "thief@example.org"), now=NOW)
     stolen = users.get("ada")
     measured(sessions.start)(stolen, key="the thief's", user_agent="", address="", now=NOW)
-    measured(email_addresses.take_back)(
-        stolen, "ada@example.org", password="a hash that nobody knows", now=NOW
-    )
+    given: Any = {"password": "a hash that nobody knows", "now": NOW}
+    measured(email_addresses.take_back)(stolen, "ada@example.org", *stolen.take_backs, **given)
     assert addresses("ada") == ("ada@example.org", "")
+    assert users.get("ada").take_backs == ()
     assert users.find("thief@example.org") is None
     assert users.find("ada@example.org") == users.get("ada")
     assert users.get("ada").password == "a hash that nobody knows"
@@ -186,7 +187,7 @@ def test_an_address_that_is_anothers_by_now_is_not_taken_back():
     make_user("bob", email="ada@example.org")
     changed = users.get("ada")
     with pytest.raises(AlreadyExists):
-        email_addresses.take_back(changed, "ada@example.org", password="x", now=NOW)
+        email_addresses.take_back(changed, "ada@example.org", *changed.take_backs, password="x", now=NOW)
     assert users.get("ada") == changed
 
 
@@ -194,10 +195,27 @@ def test_of_ten_who_take_an_address_back_one_does():
     ada = make_user("ada", email="ada@example.org")
     email_addresses.confirm(claim(ada, "thief@example.org"), now=NOW)
     stolen = users.get("ada")
-    take_back = partial(email_addresses.take_back, stolen, "ada@example.org", now=NOW)
+    take_back = partial(email_addresses.take_back, stolen, "ada@example.org", *stolen.take_backs, now=NOW)
     outcomes = at_once(*[partial(take_back, password=f"hash {n}") for n in range(10)])
     assert sum(outcome is None for outcome in outcomes) == 1
     assert all(outcome is None or isinstance(outcome, Conflict) for outcome in outcomes)
+    assert checks.find() == []
+
+
+def test_so_many_links_that_take_an_address_back_are_good_and_those_of_a_week():
+    ada = make_user("ada", email="ada@example.org")
+    for number in range(MOST_TAKE_BACKS + 2):
+        email_addresses.confirm(claim(ada, f"ada{number}@example.org"), now=NOW + timedelta(days=number / 4))
+        ada = users.get("ada")
+    assert [time_of(link) for link in ada.take_backs] == [
+        NOW + timedelta(days=number / 4) for number in range(MOST_TAKE_BACKS)
+    ]  # the oldest: later ones may be a thief's
+    late = NOW + timedelta(days=7, seconds=1)
+    email_addresses.confirm(claim(ada, "late@example.org"), now=late)
+    links = users.get("ada").take_backs
+    assert (links[:-1], time_of(links[-1])) == (ada.take_backs[1:], late)
+    users.delete(users.get("ada"), job_id=new_ulid(NOW), now=NOW)
+    assert "take_backs" not in (table.get(keys.user("ada")) or {})
     assert checks.find() == []
 
 
