@@ -47,7 +47,7 @@ from webauthn.helpers.structs import (
 from dealsite.accounts import limits, passwords, requests
 from dealsite.accounts.requests import Signed, UserRequest
 from dealsite.accounts.security_log import note
-from dealsite.data.people import throttles, two_factor, users
+from dealsite.data.people import profiles, throttles, two_factor, users
 from dealsite.data.people.two_factor import FactorUse, Passkey, TwoFactor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import Conflict, TooManyRequests
@@ -303,17 +303,20 @@ def new_passkey_question(user: User, factor: TwoFactor | None, *, now: datetime)
             PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.credential)) for one in others
         ],
     )
-    signed = Signed(user.username, f"{bytes_to_base64url(options.challenge)}.{factor_id}")
-    return options_to_json(options), signed
+    said = f"{bytes_to_base64url(options.challenge)}.{factor_id}.{user.two_factor}"
+    return options_to_json(options), Signed(user.username, said)
 
 
 def made_passkey(
     request: HttpRequest, user: User, answer: str, *, name: str, now: datetime
 ) -> tuple[Passkey, str, str] | None:
-    """Return the passkey that a browser has made, with its factor's id and the challenge; None for anything else."""
+    """Return the passkey that a browser has made, with its factor's id and the challenge; None for anything else.
+
+    Conflict where the user has another factor by now than when they were asked for it.
+    """
     asked = requests.PASSKEY.read(request)
-    challenge, _, factor_id = asked.text.partition(".") if asked else ("", "", "")
     try:
+        challenge, factor_id, had = asked.text.split(".") if asked else ("", "", "")
         if asked is None or asked.username != user.username:
             raise InvalidAuthenticationResponse("this browser was not asked for a new one")
         verified = verify_registration_response(
@@ -328,6 +331,8 @@ def made_passkey(
     except WRONG as error:
         note(request, "passkey_failed", username=user.username, detail=str(error)[:100])
         return None
+    if had != user.two_factor:
+        raise profiles.changed()
     credential, public_key = (
         bytes_to_base64url(part) for part in (verified.credential_id, verified.credential_public_key)
     )

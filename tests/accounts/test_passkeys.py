@@ -192,6 +192,34 @@ def test_what_was_made_is_added_once(browser: Client, ada: User, device: Authent
     assert len(two_factor.get("ada").passkeys) == 1
 
 
+def session_key(browser: Client) -> str:
+    return browser.cookies["session-8000"].value.partition(":")[2]
+
+
+def test_what_was_made_is_not_added_to_a_factor_of_another_page(browser: Client, ada: User):
+    sign_in(browser)
+    page = browser.post(ADD, {"name": "x", "old_password": PASSWORD})
+    given: Any = {"recovery": ["a hash"], "step": 1, "key": session_key(browser), "now": timezone.now()}
+    factor = two_factor.turn_on(ada, secret="sealed", **given)
+    made = {"name": "x", "made": Authenticator().make(page.context["options"])}
+    answer = browser.post(ADD, made)
+    assert answer.status_code == 409
+    assert b"Your account was changed elsewhere meanwhile." in answer.content
+    assert two_factor.get("ada") == factor
+
+
+def test_what_was_made_brings_back_no_factor_that_was_turned_off_meanwhile(
+    with_passkey: Client, device: Authenticator
+):
+    page = with_passkey.post(ADD, {"name": "x", "passkey": device.sign(ask(with_passkey))})
+    now, key = timezone.now(), session_key(with_passkey)
+    two_factor.turn_off(users.get("ada"), by="ada", key=key, now=now)
+    second = Authenticator(credential=b"another")
+    made = {"name": "x", "made": second.make(page.context["options"])}
+    assert with_passkey.post(ADD, made).status_code == 409
+    assert (users.get("ada").two_factor, two_factor.get("ada")) == ("", None)
+
+
 # What an attacker sends
 
 
