@@ -335,12 +335,13 @@ def change_password(user: User, *, password: str, key: str = "", now: datetime) 
     transact_and_end(replace(user, password=password), writes, key=key)
 
 
-@access_pattern("store a password hashed at today's cost", "1 update")
+@access_pattern("store a password hashed at today's cost", "1 query + 1 transaction")
 def upgrade_password(user: User, *, password: str) -> None:
     """Store the same password hashed at today's cost; it ends the user's sessions.
 
     Harmless when it was changed meanwhile, or when the answer to the first of two attempts was lost.
     """
     key, as_read = keys.user(user.username), (equals("password", user.password),)
+    update = Update(key=key, set={"password": password}, when=as_read, otherwise=Conflict())
     with suppress(Conflict):
-        table.write(Update(key=key, set={"password": password}, when=as_read))
+        transact_and_end(replace(user, password=password), [update], key="")

@@ -200,8 +200,18 @@ def test_a_password_is_hashed_anew_only_over_the_hash_that_was_checked():
     ada = make_user("ada")
     measured(sessions.upgrade_password)(ada, password="stronger hash")
     assert users.get("ada").password == "stronger hash"
+    session = start(users.get("ada"), "key")
     sessions.upgrade_password(ada, password="late hash")
     assert users.get("ada").password == "stronger hash"
+    assert sessions.of_user("ada", now=NOW) == [session]
+
+
+def test_a_password_that_is_hashed_anew_leaves_no_session_in_the_list_that_is_over():
+    ada = make_user("ada")
+    start(ada, "phone")
+    sessions.upgrade_password(ada, password="stronger hash")
+    assert sessions.read("ada", "phone", now=NOW) is None
+    assert sessions.of_user("ada", now=NOW) == []
 
 
 @pytest.mark.budget
