@@ -181,10 +181,12 @@ def passes(
 ) -> bool:
     """Tell whether a form's `code` is a good one of a user, or its passkey theirs, and `use` it; else it says so.
 
-    TooManyRequests after some tries. 1 get + 1 transaction, or `use`, and 2 updates that count the try.
+    TooManyRequests after some tries. 1 get + 1 transaction, or `use`, and 3 updates that count the try.
     """
-    # By the user, whatever the device: who knows the password could make as many devices as they like.
-    by_user = (("code", user.username), ("code-day", user.username))
+    # By the user, whatever the device: who knows the password could make as many devices as they like. By their
+    # password, too, so that a new one ends what a guesser has used up; that helps once a day, lest it helps guessers.
+    with_this = f"{user.username} {user.password}"
+    by_user = (("code", with_this), ("code-day", with_this), ("code-user-day", user.username))
     try:
         tries = limits.count(*by_user, request=request, now=now, username=user.username)
     except TooManyRequests as error:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+import pyotp
 import pytest
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from dealsite.accounts import limit_table, limits, requests
+from dealsite.accounts import limit_table, limits, passwords, requests, second_factor
 from dealsite.accounts.requests import Anonymous, Visit, is_behind_unknown_proxy, wide_network_of
 from dealsite.data import table
 from dealsite.data.catalogue import categories
@@ -182,6 +183,44 @@ def test_who_is_stopped_hears_that_somebody_may_know_their_password(ada: User, f
     assert 0 < int(answer["Retry-After"]) <= 900
     (said,) = answer.context["form"].non_field_errors()
     assert said.endswith("If they were not yours, somebody knows your password: set a new one.")
+
+
+def tries_of_codes(password: str, number: int, later: Callable[[], Any]) -> list[int]:
+    """Sign in and give wrong codes, five each quarter of an hour; return what became of them."""
+    browser, found = Client(), []
+    for n in range(number):
+        if n % 5 == 0:
+            later()
+            sign_in(browser, password=password)
+        found.append(browser.post(CODE, {"code": "000000"}).status_code)
+    return found
+
+
+def test_a_new_password_ends_the_wait_that_a_guesser_of_codes_made_once_a_day(
+    ada: User, clock: Callable[..., datetime], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(throttles, "window", window)
+    secret, now = second_factor.new_secret(), clock()
+    clock(days=1, hours=-now.hour, minutes=-now.minute)
+    sealed = second_factor.seal("ada", secret)
+    two_factor.turn_on(ada, secret=sealed, recovery=[], step=1, key="", now=timezone.now())
+
+    def later() -> datetime:
+        return clock(minutes=15)
+
+    def right(password: str) -> int:
+        sign_in(browser := Client(), password=password)
+        status: int = browser.post(CODE, {"code": pyotp.TOTP(secret).at(timezone.now())}).status_code
+        return status
+
+    assert tries_of_codes(PASSWORD, 21, later) == [422] * 20 + [429]
+    assert right(PASSWORD) == 429
+    for number, most in enumerate((20, 0)):
+        password = f"a new password, number {number}"
+        hashed = passwords.hashed(password)
+        sessions.change_password(users.get("ada"), password=hashed, now=timezone.now())
+        assert right(password) == (302 if most else 429)
+        assert tries_of_codes(password, 21, later) == [422] * most + [429] * (21 - most)
 
 
 def test_a_wrong_password_is_noted_with_its_user(
@@ -411,8 +450,8 @@ def test_the_log_says_so_once_a_minute(
 
 
 def test_an_attack_gets_few_tries_by_default():
-    tries = {name: limits.limit(name).tries for name in ("sign-in", "sign-in-devices", "code", "code-day")}
-    assert tries == {"sign-in": 5, "sign-in-devices": 20, "code": 5, "code-day": 20}
+    names = ("sign-in", "sign-in-devices", "code", "code-day", "code-user-day")
+    assert [limits.limit(name).tries for name in names] == [5, 20, 5, 20, 40]
     assert limits.limit("new-cart-network").tries <= 30
 
 
