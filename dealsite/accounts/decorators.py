@@ -278,10 +278,10 @@ def _ask_to_reauthenticate(request: HttpRequest) -> HttpResponse | None:
     now = timezone.now()
     if abs(now - user.session.proved_at) < FRESH:
         return None
-    sent = request.POST if PREFIX + "password" in request.POST else None
+    sent = request.POST if PREFIX + "old_password" in request.POST else None
     form, refused = ReauthenticationForm(sent, needs_code=bool(user.account.two_factor)), None
     try:
-        if form.is_valid() and second_factor.is_proved(request, form, "password"):  # type: ignore[arg-type]
+        if form.is_valid() and second_factor.is_proved(request, form):  # type: ignore[arg-type]
             sessions.reauthenticate(user.session, now=now)
             return None
     except TooManyRequests as error:

@@ -134,14 +134,6 @@ class CodeForm(PasskeyForm):
     code = CodeField()
 
 
-class ReauthenticationForm(PasskeyForm):
-    """What a user is asked for in the middle of something dangerous; its names stay apart from the page's own."""
-
-    prefix = "proof"
-    password = PasswordField(label=gettext_lazy("Your password"), autocomplete="current-password")
-    code = CodeField()
-
-
 class SignInAgainForm(SignInForm):
     """Signing in in the middle of something."""
 
@@ -237,6 +229,12 @@ class TwoFactorForm(PasskeyForm):
 
     old_password = old_password_field()
     code = CodeField()
+
+
+class ReauthenticationForm(TwoFactorForm):
+    """The same in the middle of something dangerous; its names stay apart from the page's own."""
+
+    prefix = "proof"
 
 
 class AddPasskeyForm(TwoFactorForm):

@@ -103,15 +103,15 @@ def matches(password: str, stored: str | None) -> bool:
     return hashers.check_password(_normalised(password), stored)
 
 
-def is_confirmed(request: UserRequest, form: Form, field: str = "old_password") -> bool:
-    """Tell whether a field of a form holds the user's password, else say so in the form; TooManyRequests."""
+def is_confirmed(request: UserRequest, form: Form) -> bool:
+    """Tell whether a form's `old_password` is the user's, else say so in the form; TooManyRequests."""
     user = request.user
     tries = limits.count(("password", user.username), request=request, now=timezone.now())
-    if matches(form.cleaned_data[field], user.account.password):
+    if matches(form.cleaned_data["old_password"], user.account.password):
         tries.succeeded()
         return True
     note(request, "sign_in_failed", username=user.username, detail="while signed in")
-    form.add_error(field, _("This is not your password."))
+    form.add_error("old_password", _("This is not your password."))
     return False
 
 

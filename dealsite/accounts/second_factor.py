@@ -157,16 +157,10 @@ def plain(code: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKC", code) if c not in " -\u2010\u2011\u2013")
 
 
-def is_proved(
-    request: UserRequest,
-    form: Form,
-    field: str = "old_password",
-    *,
-    use: Callable[[FactorUse], None] = two_factor.use,
-) -> bool:
+def is_proved(request: UserRequest, form: Form, *, use: Callable[[FactorUse], None] = two_factor.use) -> bool:
     """Tell whether a form holds the user's password and, where they have a factor, a code, or else a passkey."""
     account = request.user.account
-    if not form.cleaned_data.get("passkey") and not passwords.is_confirmed(request, form, field):
+    if not form.cleaned_data.get("passkey") and not passwords.is_confirmed(request, form):
         return False
     return not account.two_factor or passes(request, account, form, now=timezone.now(), use=use)
 

@@ -45,7 +45,7 @@ def test_it_asks_for_the_password(browser: Client, ada: User, clock: Any):
     sign_in(browser)
     clock(minutes=16)
     assert browser.post(PAGE).status_code == 401
-    assert browser.post(PAGE, {"proof-password": PASSWORD}).json()["username"] == "ada"
+    assert browser.post(PAGE, {"proof-old_password": PASSWORD}).json()["username"] == "ada"
 
 
 def test_it_is_given_three_times_a_day(browser: Client, ada: User):

@@ -401,12 +401,12 @@ def test_what_is_dangerous_is_confirmed_by_passkey(
     wrong.handle = device.handle
     assert (
         admin.post(
-            address, role | {"proof-password": "", "proof-passkey": wrong.sign(ask(admin))}
+            address, role | {"proof-old_password": "", "proof-passkey": wrong.sign(ask(admin))}
         ).status_code
         == 401
     )
     assert users.get("zoe").roles == set()
-    sent = role | {"proof-password": "", "proof-code": "", "proof-passkey": device.sign(ask(admin))}
+    sent = role | {"proof-old_password": "", "proof-code": "", "proof-passkey": device.sign(ask(admin))}
     assert admin.post(address, sent).status_code == 302
     assert users.get("zoe").roles == {"editor"}
 
@@ -476,7 +476,7 @@ def test_the_password_alone_adds_no_app_to_passkeys(
     assert two_factor.get("ada").secret == ""
     kept = inputs(asked)
     assert sent.items() <= kept.items()
-    for proof in ({"password": PASSWORD}, {"password": PASSWORD, "code": app.at(later)}):
+    for proof in ({"old_password": PASSWORD}, {"old_password": PASSWORD, "code": app.at(later)}):
         named = {f"proof-{name}": text for name, text in proof.items()}
         assert with_passkey.post(SET_UP, kept | named).status_code == 401
     assert two_factor.get("ada").secret == ""

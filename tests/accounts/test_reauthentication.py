@@ -87,13 +87,13 @@ def test_with_the_password_it_goes_on_with_all_that_was_sent(later: Client):
     carried = inputs(page)
     assert carried["text"] == sent["text"]
     assert [pair for pair in page.context["kept"] if pair[0] == "many"] == [("many", "1"), ("many", "2")]
-    answer = later.post("/test/dangerous?x=1", sent | {"proof-password": PASSWORD})
+    answer = later.post("/test/dangerous?x=1", sent | {"proof-old_password": PASSWORD})
     assert answer.content == b"done"
     assert done == [{"text": [sent["text"]], "many": ["1", "2"], "empty": [""]}]
 
 
 def test_once_proved_it_holds_for_another_quarter_of_an_hour(later: Client, clock: Any):
-    later.post("/test/dangerous", {"proof-password": PASSWORD})
+    later.post("/test/dangerous", {"proof-old_password": PASSWORD})
     clock(minutes=14)
     assert later.post("/test/dangerous").content == b"done"
     clock(minutes=1)
@@ -102,18 +102,18 @@ def test_once_proved_it_holds_for_another_quarter_of_an_hour(later: Client, cloc
 
 @pytest.mark.parametrize("password", ["wrong", "", "x" * 300])
 def test_with_a_wrong_password_nothing_is_done_and_nothing_lost(later: Client, password: str):
-    page = later.post("/test/dangerous", {"a": "b", "proof-password": password})
+    page = later.post("/test/dangerous", {"a": "b", "proof-old_password": password})
     assert page.status_code == 401
-    assert list(page.context["form"].errors) == ["password"]
+    assert list(page.context["form"].errors) == ["old_password"]
     assert page.context["kept"] == [("a", "b")]
     assert done == []
     assert later.post("/test/dangerous").status_code == 401
 
 
 def test_after_many_wrong_passwords_one_has_to_wait(later: Client):
-    statuses = [later.post("/test/dangerous", {"proof-password": "wrong"}).status_code for _ in range(11)]
+    statuses = [later.post("/test/dangerous", {"proof-old_password": "wrong"}).status_code for _ in range(11)]
     assert statuses == [401] * 10 + [429]
-    assert later.post("/test/dangerous", {"proof-password": PASSWORD}).status_code == 429
+    assert later.post("/test/dangerous", {"proof-old_password": PASSWORD}).status_code == 429
     assert done == []
 
 
@@ -121,7 +121,7 @@ def test_only_this_session_is_proved(later: Client, clock: Any):
     other = Client()
     sign_in(other)
     clock(minutes=20)
-    later.post("/test/dangerous", {"proof-password": PASSWORD})
+    later.post("/test/dangerous", {"proof-old_password": PASSWORD})
     assert other.post("/test/dangerous").status_code == 401
 
 
@@ -133,7 +133,7 @@ def test_a_session_that_ends_meanwhile_proves_nothing(later: Client, monkeypatch
         real(session, now=now)
 
     monkeypatch.setattr(sessions, "reauthenticate", end_first)
-    assert later.post("/test/dangerous", {"proof-password": PASSWORD}).status_code == 409
+    assert later.post("/test/dangerous", {"proof-old_password": PASSWORD}).status_code == 409
     assert done == []
     assert sessions.of_user("ada", now=timezone.now()) == []
 
@@ -151,9 +151,9 @@ def test_who_has_a_second_factor_gives_a_code_too(browser: Client, ada: User, cl
     sign_in(browser)
     browser.post("/account/sign-in/code/", {"code": totp.at(timezone.now())})
     now = clock(minutes=20)
-    for sent in ({}, {"proof-code": "000000"}, {"proof-code": totp.at(now), "proof-password": "wrong"}):
-        assert browser.post("/test/dangerous", {"proof-password": PASSWORD} | sent).status_code == 401
-    good = {"proof-password": PASSWORD, "proof-code": totp.at(now)}
+    for sent in ({}, {"proof-code": "000000"}, {"proof-code": totp.at(now), "proof-old_password": "wrong"}):
+        assert browser.post("/test/dangerous", {"proof-old_password": PASSWORD} | sent).status_code == 401
+    good = {"proof-old_password": PASSWORD, "proof-code": totp.at(now)}
     assert browser.post("/test/dangerous", good).content == b"done"
 
 
@@ -175,7 +175,7 @@ def test_the_dangerous_pages_of_users_ask(browser: Client, ada: User, clock: Any
     clock(minutes=16)
     assert browser.post(address, DANGEROUS[address]).status_code == 401
     assert users.get("ada") == before
-    assert browser.post(address, DANGEROUS[address] | {"proof-password": PASSWORD}).status_code == 302
+    assert browser.post(address, DANGEROUS[address] | {"proof-old_password": PASSWORD}).status_code == 302
     assert users.get("ada") != before
 
 
