@@ -244,7 +244,7 @@ def _keep(cookie: SignedCookie, user: User | None, token: str, page_name: str) -
 
 
 def _link_is_over(request: HttpRequest, cookie: SignedCookie) -> HttpResponse:
-    name = "password_reset_over" if cookie is requests.RESET_LINK else "email_link_over"
-    response = render(request, f"accounts/{name}.html", status=410)
+    context = {"of_password": cookie is requests.RESET_LINK}
+    response = render(request, "accounts/link_over.html", context, status=410)
     cookie.forget(response)
     return response
