@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts import locales, passwords, second_factor
 from dealsite.accounts.passwords import Owner
+from dealsite.data.entities.deals import LAST_VERSION
 from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
@@ -199,7 +200,7 @@ class ProfileForm(forms.Form):
     old_password = old_password_field(
         required=False, help_text=gettext_lazy("Only needed for another e-mail address.")
     )
-    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    version = forms.IntegerField(min_value=1, max_value=LAST_VERSION, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

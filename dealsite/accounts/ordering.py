@@ -25,6 +25,7 @@ from dealsite.data.commerce import cart_changes, charging, payments
 from dealsite.data.commerce.carts import CartOwner
 from dealsite.data.commerce.order_record import Buyer, Order
 from dealsite.data.entities.commerce import MAX_ACTIVE, PLANS
+from dealsite.data.entities.deals import LAST_VERSION
 from dealsite.data.table.errors import Conflict, Invalid, NotFound
 from dealsite.gateways import choice
 from dealsite.text.stored_words import Text
@@ -85,7 +86,7 @@ class OrderForm(AddressForm):
         choices=[(plan, str(plan)) for plan in PLANS],
         widget=forms.RadioSelect,
     )
-    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    version = forms.IntegerField(min_value=1, max_value=LAST_VERSION, widget=forms.HiddenInput)
     total = forms.DecimalField(min_value=0, max_digits=14, decimal_places=2, widget=forms.HiddenInput)
 
     def __init__(

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dealsite.accounts import passwords
 from dealsite.data.catalogue import relations
+from dealsite.data.entities.deals import LAST_VERSION
 from dealsite.data.jobs import jobs
 from dealsite.data.people import messages, profiles, sessions, users
 from dealsite.data.people.users import User
@@ -112,6 +113,13 @@ def test_name_and_zone_are_changed_without_the_password(signed_in: Client):
     assert "Hello, Ada Lovelace" in page
     assert "JST" in page
     assert 'value="Asia/Tokyo" selected' in signed_in.get("/account/profile/").content.decode()
+
+
+@pytest.mark.parametrize("version", ["0", str(LAST_VERSION + 1), "9" * 40, "x"])
+def test_a_version_that_cannot_be_is_refused(signed_in: Client, version: str):
+    answer = save(signed_in, name="Ada L.", version=version)
+    assert (answer.status_code, list(answer.context["form"].errors)) == (422, ["version"])
+    assert users.get("ada").name == "ada"
 
 
 def test_another_address_needs_the_password(signed_in: Client):

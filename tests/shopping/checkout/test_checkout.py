@@ -542,6 +542,7 @@ def test_a_form_with_another_sum_that_is_wrong_besides_is_told_both_sums(
         {"plan": "2"},
         {"plan": ""},
         {"version": "x"},
+        {"version": "9" * 40},
         {"version": ""},
         {"total": "NaN"},
         {"total": "-1"},
