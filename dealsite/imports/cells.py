@@ -29,7 +29,7 @@ IN_BRACKETS = re.compile(r"\(([^)]*)\)|\[([^]]*)\]")
 ENDS_WITH_WORD = re.compile(r"[_ /-]([^\W\d_]{3}|[^\w\s()])$")
 AMOUNT_PATTERNS = {
     decimal: re.compile(
-        rf"(?P<whole>\d{{1,9}}|\d{{1,3}}(?:[{grouping}'’ ]\d{{3}})+|(?=[{decimal}]\d))"
+        rf"(?P<whole>\d{{1,9}}|\d{{1,3}}(?:[{grouping}'’ ]\d{{3}}){{1,3}}|(?=[{decimal}]\d))"
         rf"(?:[{decimal}](?P<cents>\d{{1,2}})?0*)?(?:[{decimal}]?[-–]{{1,2}})?",
         re.ASCII,
     )

@@ -282,6 +282,7 @@ def test_what_is_no_amount_is_said_so(subtests):
             ("from 12 €", POINT),
         ),
         ("9" * 400_000, POINT),
+        (" ".join(["123"] * 11), POINT),
     ]:
         with (
             subtests.test(text=text, decimal=decimal),

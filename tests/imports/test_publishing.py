@@ -92,6 +92,21 @@ def test_bad_rows_never_spoil_the_others(tmp_path):
     assert [remark.line for remark in remarks] == [3, 7, 11, 15, 19]
 
 
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("url", "https://[shop]/item"),
+        ("url", "https://exa\u2100mple.com/"),
+        ("stock", " ".join(["123"] * 11)),
+    ],
+)
+def test_a_cell_of_which_nothing_can_be_made_costs_its_row_alone(tmp_path, column, cell):
+    made = [make_row(n, **({column: cell} if n == 1 else {})) for n in range(3)]
+    totals, remarks, steps = run_import(write_csv(tmp_path, made))
+    assert (totals.imported, totals.refused, steps) == (2, 1, 3)
+    assert [(remark.line, remark.column) for remark in remarks] == [(3, column)]
+
+
 def test_a_row_with_two_faults_counts_once(tmp_path):
     totals, remarks, _ = run_import(write_csv(tmp_path, [make_row(url="x", was_price="1")]))
     assert (totals.refused, len(remarks)) == (1, 2)

@@ -161,10 +161,9 @@ PORTS = {"http": 80, "https": 443}
 
 def same_link(link: str) -> str:
     """Return one form of all links to a page: without scheme, www., default port, or where a visitor comes from."""
-    parts = urlsplit(link.strip())
-    host = (parts.hostname or "").removeprefix("www.").rstrip(".")
     try:
-        host = host.encode("idna").decode()
+        parts = urlsplit(link.strip())
+        host = (parts.hostname or "").removeprefix("www.").rstrip(".").encode("idna").decode()
         port = parts.port
     except ValueError:
         return link

@@ -40,8 +40,22 @@ def test_links_to_one_page_are_one():
     assert display_names.same_link("https://xn--bcher-kva.example/a") == display_names.same_link(
         "https://bücher.example/a"
     )
-    for link in ("https://a..example/", "https://[::1]/", "", "https://a.example:x/"):
-        display_names.same_link(link)
+    assert (display_names.same_link("https://[::1]/"), display_names.same_link("")) == ("::1?#", "?#")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://a..example/",
+        "https://a.example:x/",
+        "https://[",
+        "https://[shop]/item",
+        "https://a]b/",
+        "https://exa\u2100mple.com/",
+    ],
+)
+def test_what_is_no_link_stays_as_it_is_and_is_of_no_shop(link):
+    assert (display_names.same_link(link), display_names.shop_of(link)) == (link, "")
 
 
 def test_what_has_or_had_a_link_is_found():
