@@ -81,7 +81,7 @@ class BulkPreview:
         "?all=1&action=expiry",
         "?all=1&action=expiry&to_expiry=2020-01-01T09:00",
         "?all=1&action=category&to_category=toys-hobbies",
-        "?all=1&action=price&to_price=-%25&number=10&ends_in_99=on",
+        "?all=1&action=price&to_price=-%25&amount=10&ends_in_99=on",
         "?all=1&state=draft&action=publish",
         "?deal={live.id}&action=reschedule",
     ),

@@ -98,7 +98,7 @@ class MomentField(LocalTimeField):
         return moment if moment and moment.year in YEARS else super().clean(value)
 
 
-NUMBER = PriceField(label=gettext_lazy("Amount, or percent"))
+AMOUNT = PriceField(label=gettext_lazy("Amount, or percent"))
 ENDS_IN_99 = forms.BooleanField(
     label=gettext_lazy("Down to the next amount that ends in .99"), required=False
 )
@@ -145,7 +145,7 @@ FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; 
     },
     "price": {
         "to_price": forms.ChoiceField(label=gettext_lazy("Price"), choices=PRICE_RULES),
-        "number": NUMBER,
+        "amount": AMOUNT,
         "ends_in_99": ENDS_IN_99,
         "keeps_was": forms.BooleanField(
             label=gettext_lazy("The price before becomes the RRP"), required=False
@@ -153,7 +153,7 @@ FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; 
     },
     "was_price": {
         "to_was_price": forms.ChoiceField(label=gettext_lazy("RRP"), choices=WAS_PRICE_RULES),
-        "number": NUMBER,
+        "amount": AMOUNT,
         "ends_in_99": ENDS_IN_99,
     },
 }
@@ -175,7 +175,7 @@ class ChangeForm(forms.Form):
         elif verb.asks == "page" and isinstance(chosen, forms.ChoiceField):
             chosen.choices = [("", _("Choose a page")), *page_names().items()]
         elif data.get("to_was_price") == NO_RRP:
-            self.fields["number"].required = False
+            self.fields["amount"].required = False
         show_zone(self)
 
     def begin_with(self, entry: Entry) -> None:
@@ -208,9 +208,9 @@ class ChangeForm(forms.Form):
         value: Any = cleaned.get(self.first, "")
         if value == NO_RRP:
             value = ""
-        elif "number" in self.fields:
+        elif "amount" in self.fields:
             is_percent, keeps_was = value.endswith("%"), cleaned.get("keeps_was", False)
-            value = PriceRule(value[0], cleaned["number"], is_percent, cleaned["ends_in_99"], keeps_was)
+            value = PriceRule(value[0], cleaned["amount"], is_percent, cleaned["ends_in_99"], keeps_was)
         elif self.first == "to_version":
             value = " ".join([str(value), *(name for name in ("end", "stock") if cleaned[f"then_{name}"])])
         return BulkChange(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pyotp
@@ -11,11 +12,12 @@ from django.test import Client
 from django.utils import timezone
 
 from dealsite.accounts import passwords, second_factor
-from dealsite.data.catalogue import brands, drafts
+from dealsite.data.catalogue import brands, deals, drafts
 from dealsite.data.people import sessions, two_factor
 from dealsite.data.people.users import User
 from dealsite.data.table.errors import NotFound
 from tests.accounts.conftest import PASSWORD, sign_in
+from tests.builders import make_deal
 from tests.cms.conftest import inputs, picture_file
 from tests.people import make_user
 
@@ -129,6 +131,20 @@ def test_times_that_were_typed_are_read_in_the_zone_of_who_signs_in(browser: Cli
     draft = drafts.get(address.split("/")[3])
     assert draft.content.expires_at is not None
     assert draft.content.expires_at.isoformat() == "2030-01-01T00:00:00+00:00"
+
+
+def test_an_amount_is_no_secret(ended: Client):
+    deal = make_deal()
+    sent = {
+        "deal": deal.id,
+        "to_price": "=",
+        "amount": "9.00",
+        "given": "1",
+        "asked_at": timezone.now().isoformat(),
+    }
+    page = ended.post("/cms/deals/do/price/", sent)
+    assert ended.post("/cms/deals/do/price/", inputs(page) | WHO).status_code == 302
+    assert deals.get(deal.id).content.price == Decimal("9.00")
 
 
 def test_a_file_can_be_chosen_again(ended: Client, settings: Any, tmp_path: Any):

@@ -240,7 +240,7 @@ FORMS: dict[str, Form] = {
     "cms_do": done("expire"),
     "cms_do expiry": done("expiry", to_expiry="2026-12-24T18:00"),
     "cms_do category": done("category", deal="{edited}", to_category="toys-hobbies"),
-    "cms_do price": done("price", to_price="-%", number="10", given="1"),
+    "cms_do price": done("price", to_price="-%", amount="10", given="1"),
     "cms_do feature": done("feature", deal="{edited}", to_page="front"),
     "cms_do unfeature": done("unfeature", to_page="front"),
     "cms_do reschedule": done("reschedule", deal="{scheduled}", to_time="2026-11-25T08:30"),

@@ -17,7 +17,7 @@ from tests.jobs import run_next
 LIST, BULK = "/cms/deals/", "/cms/deals/bulk/"
 TO_TOYS = {"to_category": "toys-hobbies"}
 TOYS = {"action": "category"} | TO_TOYS
-LOWER = {"to_price": "-%", "number": "10"}
+LOWER = {"to_price": "-%", "amount": "10"}
 KEYBOARDS = "peripherals-networking"
 MINUTE = timedelta(minutes=1)
 

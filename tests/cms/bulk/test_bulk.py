@@ -176,11 +176,11 @@ def test_what_is_no_change_of_these_is_not_found(editor, made):
         ("stock", {"to_stock": "-1"}, "greater than or equal to 0"),
         ("stock", {"to_stock": "many"}, "Enter a whole number."),
         ("stock", {"given": "1", "to_stock": ""}, "This field is required."),
-        ("price", {"to_price": "?", "number": "10"}, "Select a valid choice."),
-        ("price", {"to_price": "-%", "number": ""}, "This field is required."),
-        ("price", {"to_price": "-%", "number": "ten"}, "Write the amount with digits and a point"),
-        ("price", {"to_price": "-%", "number": "NaN"}, "Write the amount with digits and a point"),
-        ("was_price", {"to_was_price": "+%", "number": ""}, "This field is required."),
+        ("price", {"to_price": "?", "amount": "10"}, "Select a valid choice."),
+        ("price", {"to_price": "-%", "amount": ""}, "This field is required."),
+        ("price", {"to_price": "-%", "amount": "ten"}, "Write the amount with digits and a point"),
+        ("price", {"to_price": "-%", "amount": "NaN"}, "Write the amount with digits and a point"),
+        ("was_price", {"to_was_price": "+%", "amount": ""}, "This field is required."),
     ],
 )
 def test_a_wrong_value_is_asked_for_again(editor, made, action, sent, why):
@@ -195,9 +195,9 @@ def test_a_wrong_value_is_asked_for_again(editor, made, action, sent, why):
 
 
 def test_a_wrong_value_comes_back_as_it_was_typed(editor, made):
-    typed = {"to_price": "+", "number": "1,5,0", "ends_in_99": "on", "given": "1", "next": f"{LIST}?q=lamp"}
+    typed = {"to_price": "+", "amount": "1,5,0", "ends_in_99": "on", "given": "1", "next": f"{LIST}?q=lamp"}
     html = do(editor, "price", made[0], follow=True, **typed).content.decode()
-    assert re.search(r'name="number"[^>]*value="1,5,0"', html)
+    assert re.search(r'name="amount"[^>]*value="1,5,0"', html)
     assert re.search(r'<option value="\+"\s+selected', html)
     assert re.search(r'name="ends_in_99"[^>]*checked', html)
     assert not re.search(r'name="keeps_was"[^>]*checked', html)

@@ -153,7 +153,7 @@ def test_a_version_of_a_brand_that_is_gone_says_so(editor):
 
 def test_what_was_done_is_undone_from_the_history_for_a_month(editor, monkeypatch):
     deal = make_deal(now=NOW - DAY)
-    do(editor, "price", deal, to_price="=", number="9.00", given="1")
+    do(editor, "price", deal, to_price="=", amount="9.00", given="1")
     job = re.search(
         r'href="(/cms/deals/bulk/[^"]+/)"[^>]*>Details and undo', editor.get(history(deal)).content.decode()
     )
