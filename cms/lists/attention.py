@@ -264,7 +264,8 @@ def _row(question: Question, id_: str, data: AttentionData, now: datetime) -> Pr
         lacking = [FIELD_LABELS[name] for name in content.problems(entry.content, live_at=now)]
         return replace(row, state="draft", is_draft=True, lacking=lacking)
     if ends := entry.content.expires_at:
-        return replace(row, ends=[(iso(ends + longer), words) for longer, words in EXTENSIONS])
+        here = timezone.localtime(ends)  # a day is one by the clock
+        return replace(row, ends=[(iso(here + longer), words) for longer, words in EXTENSIONS])
     return row
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from html import unescape
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from cms.lists.attention import TOPICS
+from cms.lists.attention import TOPICS, show
 from dealsite.data import keys, table
 from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans
 from dealsite.data.commerce import charging, order_changes, order_returns, orders, payments
@@ -494,6 +495,15 @@ def test_an_ending_deal_gets_another_week_and_its_old_end_back(editor, troubles)
     assert editor.post(back.address, back.fields).headers["Location"] == topic("ending")
     assert deals.get(deal.id).content.expires_at == NOW + HOUR
     assert [entry.what for entry in audit.of_target("deal", deal.id)].count("changed") == 2
+
+
+def test_a_day_more_is_one_by_the_clock_where_clocks_are_changed(search_index):
+    ends = datetime(2026, 10, 24, 21, 59, tzinfo=UTC)
+    make_deal(live_at=ends - 9 * DAY, expires_at=ends)
+    search_index()
+    with timezone.override("Europe/Berlin"):
+        (row,) = show(TOPICS["ending"], ends - DAY, page=1).rows
+    assert [at for at, _words in row.ends] == ["2026-10-25T22:59:00.000Z", "2026-10-31T22:59:00.000Z"]
 
 
 def test_a_second_click_changes_nothing(editor, troubles):
