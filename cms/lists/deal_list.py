@@ -160,15 +160,15 @@ def filter_of(query: Mapping[str, str]) -> DealFilter:
 
 def _exported_columns(query: QueryDict) -> str:
     """Return the title, the columns that the list shows, and the id, by which an import finds the deals again."""
-    shown = ("title", *OF_DEALS.named(query.get("columns", "")), "id")
+    shown = ("title", *OF_DEALS.named(query.get("columns", ""), query.get("sort", "")), "id")
     return ", ".join(one for one in EXPORTED.split(", ") if one.partition("=")[0].removeprefix("@") in shown)
 
 
 def _all_rows(query: QueryDict, now: datetime) -> Iterator[DealRow]:
     """Yield the rows of all pages; Unavailable while there is no index to ask."""
-    matching = filter_of(query)
-    if is_found(matching):
-        cards = every_found(partial(find_deals, matching, now=now, size=FOUND_AT_ONCE), "cards")
+    matching, sort = filter_of(query), SORTS.get(query.get("sort", ""), "")
+    if is_found(matching) or sort:
+        cards = every_found(partial(find_deals, matching, now=now, size=FOUND_AT_ONCE, sort=sort), "cards")
     else:
         cards = every(partial(lists.cms_list, matching, now=now, size=AT_ONCE), "cards")
     with suppress(NotFound):  # no such brand

@@ -13,7 +13,7 @@ from django.core.files.storage import FileSystemStorage
 
 from cms import jobs as views
 from cms.lists import attention as shown, deal_list
-from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans
+from dealsite.data.catalogue import deal_changes, deals, drafts, featured, featured_plans, relations
 from dealsite.data.catalogue.featured import FeaturedEntry
 from dealsite.data.commerce import order_changes, orders
 from dealsite.data.commerce.addresses import Address
@@ -182,6 +182,18 @@ def test_a_file_holds_what_words_find_in_the_order_of_the_list(editor, search_in
     assert [row["title"] for row in written(editor, "deals/", q="lamp", state="draft")] == ["Lamp draft"]
 
 
+def test_a_file_of_a_sorted_list_is_in_its_order_and_has_the_column_that_it_is_sorted_by(
+    editor, search_index
+):
+    for n, likes in enumerate((1, 0, 3, 2)):
+        deal = make_deal(title=f"Liked {likes}", live_at=NOW - n * HOUR)
+        for user in range(likes):
+            relations.add(relations.DEAL_LIKE, deal.id, username=f"user{user}", now=NOW)
+    search_index()
+    found = written(editor, "deals/", sort="likes", columns="state")
+    assert [(row["title"], row["likes"]) for row in found] == [(f"Liked {n}", str(n)) for n in (3, 2, 1, 0)]
+
+
 def test_drafts_are_a_list_too_and_may_be_half_empty(editor):
     make_draft(title="=HYPERLINK(1)")
     make_draft(brand="Aurora")
@@ -204,7 +216,7 @@ def test_a_file_holds_what_lacks_something(editor, search_index):
     assert [row["title"] for row in drafted] == ["Bare draft"]
 
 
-@pytest.mark.parametrize("path", ["deals/?q=lamp", "attention/pictures/"])
+@pytest.mark.parametrize("path", ["deals/?q=lamp", "deals/?sort=likes", "attention/pictures/"])
 def test_without_search_its_lists_are_not_to_be_had_now(editor, path):
     assert ask(editor, path).status_code == 503
 
