@@ -260,6 +260,7 @@ def test_a_scheduled_deals_changes_move_with_it(editor):
 
 def test_a_deal_without_changes_stays_as_it_is(editor):
     deal = make_deal()
+    assert "Discard" not in editor.get(address(deal)).content.decode()
     response = do(editor, "discard-changes", deal, to_changes="1")
     assert said(response) == "There are no unpublished changes any more."
     assert deals.get(deal.id) == deal
