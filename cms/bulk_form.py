@@ -15,7 +15,7 @@ from django.utils.formats import date_format, number_format
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _, gettext_lazy
 
-from cms.shared.fields import CleanTextField, LocalTimeField, PriceField, stored_time, typed_time
+from cms.shared.fields import CleanTextField, LocalTimeField, PiecesField, PriceField, stored_time, typed_time
 from cms.shared.forms import BRAND_INPUT, show_zone
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
@@ -116,9 +116,7 @@ FIELDS: Mapping[str, Mapping[str, forms.Field]] = {  # by what a verb asks for; 
         )
     },
     "page": {"to_page": forms.ChoiceField(label=gettext_lazy("Page"))},
-    "stock": {
-        "to_stock": forms.IntegerField(label=gettext_lazy("New stock"), min_value=0, max_value=MAX_STOCK)
-    },
+    "stock": {"to_stock": PiecesField(label=gettext_lazy("New stock"), min_value=0, max_value=MAX_STOCK)},
     "version": {
         "to_version": forms.IntegerField(label=gettext_lazy("Version"), min_value=1, max_value=LAST_VERSION),
         "then_end": forms.BooleanField(label=gettext_lazy("Also its end"), required=False),

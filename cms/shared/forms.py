@@ -15,10 +15,12 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from cms.shared.edit_form import EditForm, Typed
 from cms.shared.fields import (
+    PIECES_INPUT,
     CleanTextField,
     LinkField,
     LocalTimeField,
     MarkdownField,
+    PiecesField,
     PriceField,
     keep,
     typed_time,
@@ -155,12 +157,12 @@ class DealForm(EditForm):
         required=False, label=_("Ad link: we earn from it"), help_text=_("Shoppers read “Ad” beside it.")
     )
     description = MarkdownField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, rows=10)
-    stock = forms.IntegerField(
+    stock = PiecesField(
         label=_("Stock"),
         required=False,
         min_value=0,
         max_value=MAX_STOCK,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "placeholder": _("Not counted")}),
+        widget=forms.TextInput(attrs=PIECES_INPUT | {"placeholder": _("Not counted")}),
     )
     expires_at = LocalTimeField(required=False, label=_("Ends"))
     publish_at = LocalTimeField(required=False, label=_("Goes live"))

@@ -175,6 +175,7 @@ def test_what_is_no_change_of_these_is_not_found(editor, made):
         ("feature", {"to_page": "nowhere"}, "Select a valid choice."),
         ("stock", {"to_stock": "-1"}, "greater than or equal to 0"),
         ("stock", {"to_stock": "many"}, "Enter a whole number."),
+        ("stock", {"to_stock": "1.000"}, "Enter a whole number."),
         ("stock", {"given": "1", "to_stock": ""}, "This field is required."),
         ("price", {"to_price": "?", "amount": "10"}, "Select a valid choice."),
         ("price", {"to_price": "-%", "amount": ""}, "This field is required."),

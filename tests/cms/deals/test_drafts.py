@@ -184,6 +184,8 @@ def test_an_incomplete_deal_is_not_published_and_each_error_leads_to_its_field(e
         ("category", "no-such-category"),
         ("stock", "-1"),
         ("stock", "1.5"),
+        ("stock", "1.000"),
+        ("stock", "12 pieces"),
         ("expires_at", "2026-11-21T11:00"),
         ("title", "x" * 301),
         ("title", "a\x00b"),
@@ -204,6 +206,12 @@ def test_what_cannot_be_published_is_refused_at_its_field_and_nothing_typed_is_l
         if (name, text) != ("category", "no-such-category"):
             assert kept[name] == typed
     assert published() == []
+
+
+def test_a_stock_is_sent_as_it_was_typed_however_a_browser_reads_it(editor):
+    (control,) = re.findall(r'<input[^>]*name="stock"[^>]*>', editor.get("/cms/deals/new/").content.decode())
+    assert 'type="text"' in control
+    assert 'inputmode="numeric"' in control
 
 
 def test_a_text_of_megabytes_is_refused_before_it_is_read(editor):
