@@ -33,6 +33,7 @@ from dealsite.data.table.writes import Put, Write, absent, at_version
 
 SET_PLANNED = "set_featured"  # the kind of job that carries out a plan
 MOST_SHOWN = 200  # of those that are set or cancelled
+MOST_MOVED = 40  # with a deal that moves to another id; one transaction has room for no more
 MOST_READ = 2_000  # six a page and day, for as long as they are kept, leave room for those to come
 KEPT = timedelta(days=30)  # that what became of a plan can be seen
 
@@ -165,6 +166,19 @@ def cancel(plan: FeaturedPlan, *, by: str, now: datetime) -> FeaturedPlan:
     if plan.state == CANCELLED:
         return plan
     return _change(plan, replace(plan, state=CANCELLED), "cancelled a planned list", [], by=by, now=now)
+
+
+def moved_writes(old_id: str, new_id: str, *, now: datetime) -> list[Write]:
+    """Return the writes that keep a deal in the next 40 lists planned with it when it moves to a new id. 1 query."""
+    plans = [plan for plan in newest() if plan.is_open and old_id in plan.ids]
+    return [
+        _put(plan, replace(plan, deals=tuple(_moved(deal, old_id, new_id) for deal in plan.deals)), now)
+        for plan in plans[:MOST_MOVED]
+    ]
+
+
+def _moved(deal: FeaturedEntry, old_id: str, new_id: str) -> FeaturedEntry:
+    return replace(deal, id=new_id) if deal.id == old_id else deal
 
 
 def set_now_writes(plan: FeaturedPlan, *, now: datetime) -> list[Write]:

@@ -7,12 +7,13 @@ from datetime import datetime
 from django.utils.translation import gettext_lazy
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import buckets, deals, display_names, drafts
+from dealsite.data.catalogue import buckets, deals, display_names, drafts, featured_plans
 from dealsite.data.catalogue.brands import Brand, BrandChanged, check_brand, get as get_brand
 from dealsite.data.catalogue.cards import DealCard, page_key, replace_featured
 from dealsite.data.catalogue.content import DealContent, audit_entry, audit_entry_of_many, problems
 from dealsite.data.catalogue.deals import Deal, deal_from_items, get, stock_is
 from dealsite.data.catalogue.drafts import Draft
+from dealsite.data.catalogue.featured_plans import PlanChanged
 from dealsite.data.editing import audit, pending_edits
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.pending_edits import PendingEdits
@@ -165,7 +166,7 @@ def written(put: Put, content: DealContent) -> Deal:
     return deal_from_items(put.item, {"stock": content.stock})
 
 
-@access_pattern("move a scheduled deal", "1 transaction + 1 batch get")
+@access_pattern("move a scheduled deal", "1 transaction + 1 batch get + 1 query")
 def reschedule(
     deal: Deal,
     live_at: datetime,
@@ -179,7 +180,8 @@ def reschedule(
 
     Conflict if it is live already, Invalid if it would expire before; VersionConflict if it changed
     meanwhile; with writes in `audit_context`, NotFound or AlreadyExists where they were not made. Featured cards
-    keep their places; an announcement that still waits moves with it. So do unpublished changes.
+    keep their places, also in lists that are planned; an announcement that still waits moves with it. So do unpublished
+    changes.
     """
     if time_of(new_id) != live_at.replace(microsecond=live_at.microsecond // 1000 * 1000):
         raise ValueError("The new id was not minted for the new time.")
@@ -193,13 +195,15 @@ def reschedule(
     def attempt() -> Deal:
         nonlocal deal, brand
         places, waiting, kept = _places(deal)
+        planned = featured_plans.moved_writes(deal.id, new_id, now=now)
         content = replace(deal.content, brand=brand.slug)
         put, *others = _reschedule_writes(
             deal, content, new_id, brand, places, waiting, by, now, note=audit_context.note
         )
         moved = written(put, content)
         try:
-            writes = [put, *others, pending_edits.moved_write(deal, new_id, kept), *audit_context.writes]
+            followed = [pending_edits.moved_write(deal, new_id, kept), *planned]
+            writes = [put, *others, *followed, *audit_context.writes]
             buckets.transact(writes, arrive=[moved.card], leave=deal.card)
         except BrandChanged:
             brand = get_brand(brand.slug)
@@ -221,7 +225,7 @@ def reschedule(
             raise
         return moved
 
-    return table.retrying(attempt, on=(BrandChanged, VersionConflict))
+    return table.retrying(attempt, on=(BrandChanged, PlanChanged, VersionConflict))
 
 
 def _reschedule_writes(

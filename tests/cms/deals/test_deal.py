@@ -309,7 +309,7 @@ def test_rescheduling_moves_a_deal_that_is_not_live_yet(editor, calls):
     answers = []
     made = calls(lambda: answers.append(editor.post(reverse("cms_do", args=["reschedule"]), sent)))
     assert made == [
-        *("BatchGetItem", "BatchGetItem", "TransactWriteItems"),
+        *("BatchGetItem", "BatchGetItem", "Query", "TransactWriteItems"),
         "TransactWriteItems",  # the day that it leaves held no other deal
     ]
     moved = deals.get(answers[0].headers["Location"].split("/")[-2])

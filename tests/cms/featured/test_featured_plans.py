@@ -234,7 +234,7 @@ def test_undo_restores_a_list_without_what_is_gone(editor):
     response = editor.post(back.address, back.fields)
     assert response["Location"] == FRONT
     assert featured.get("front").ids == [first.id]
-    assert "Left out, since they are deleted: Gone" in said(response)
+    assert "Left out, since they were deleted or moved to another time: Gone" in said(response)
 
 
 def test_what_these_pages_cost(editor, calls):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from django.conf import settings
 
 from dealsite.data import keys, table
-from dealsite.data.catalogue import deal_changes, featured, featured_plans
+from dealsite.data.catalogue import deal_changes, featured, featured_plans, publishing
 from dealsite.data.catalogue.deals import Deal
 from dealsite.data.catalogue.featured import FeaturedEntry
 from dealsite.data.catalogue.featured_plans import FeaturedPlan, PlanChanged
@@ -154,6 +155,48 @@ def test_deals_that_expired_or_were_deleted_are_left_out_and_noted(work):
     work(SOON)
     assert featured.get("front").ids == [good.id]
     assert measured(featured_plans.get)(planned.id).left_out == ("Over", "Gone")
+
+
+def test_a_deal_that_gets_another_time_stays_in_the_lists_planned_with_it(work):
+    first, coming = make_deal(), make_deal(live_at=LATER)
+    put(first)
+    planned, aside, cancelled = plan(coming, first), plan(coming, at=NOW + HOUR / 2), plan(coming)
+    featured_plans.cancel(cancelled, by=EDITOR, now=NOW)
+    put(first, by="ann")
+    planned = featured_plans.change(planned, featured.get("front"), planned.deals, at=SOON, by="pia", now=NOW)
+    work(NOW + HOUR / 2)
+    new_id = make_id(LATER + HOUR)
+    publishing.reschedule(coming, LATER + HOUR, new_id=new_id, by=EDITOR, now=NOW + HOUR / 2)
+    moved = featured_plans.get(planned.id)
+    assert (moved.ids, moved.at, moved.by, moved.job) == ([new_id, first.id], SOON, "pia", planned.job)
+    assert (featured_plans.get(aside.id).ids, state(aside)) == ([new_id], "put aside")
+    assert featured_plans.get(cancelled.id).ids == [coming.id]
+    work(SOON)
+    assert featured.get("front").ids == [new_id, first.id]
+    assert (state(planned), featured_plans.get(planned.id).left_out) == ("set", ())
+
+
+def test_a_plan_that_changes_while_its_deal_gets_another_time_has_both(work, monkeypatch):
+    first, coming = make_deal(), make_deal(live_at=LATER)
+    planned, new_id = plan(coming), make_id(LATER + HOUR)
+    both = featured.versions_of([first.card, coming.card])
+    change = partial(
+        featured_plans.change, planned, featured.get("front"), both, at=LATER, by=EDITOR, now=NOW
+    )
+    races.meanwhile(monkeypatch, change)
+    publishing.reschedule(coming, LATER + HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    work(LATER)
+    assert featured.get("front").ids == [first.id, new_id]
+
+
+@pytest.mark.engines("native")
+def test_a_deal_in_more_planned_lists_than_one_transaction_changes_gets_another_time(monkeypatch):
+    monkeypatch.setattr(featured_plans, "MOST_MOVED", 2)
+    coming = make_deal(live_at=LATER)
+    plans = [plan(coming, at=SOON + n * HOUR) for n in range(3)]
+    new_id = make_id(LATER + HOUR)
+    publishing.reschedule(coming, LATER + HOUR, new_id=new_id, by=EDITOR, now=NOW)
+    assert [featured_plans.get(one.id).ids for one in plans] == [[new_id], [new_id], [coming.id]]
 
 
 def test_a_plan_of_which_nothing_is_left_empties_no_page(work):

@@ -192,7 +192,7 @@ class Arrange(Verb[Entry]):
     says = gettext_lazy("Set the featured list: %(value)s")
 
     def take_back(self, kind: str, row: BulkResult, entry: Entry, doing: Doing) -> None:
-        """1 get + 2 batch gets more. What was deleted since is left out."""
+        """1 get + 2 batch gets more. What was deleted or moved since is left out."""
         earlier = featured.get_version(doing.value, int(row.before))
         page, found = featured.load(doing.value, earlier.ids)
         if str(page.version) != row.after:
@@ -205,7 +205,9 @@ class Arrange(Verb[Entry]):
         )
 
     def also_said(self, undone: BulkResult) -> str:
-        gone = _("Left out, since they are deleted: %(titles)s") % {"titles": undone.before}
+        gone = _("Left out, since they were deleted or moved to another time: %(titles)s") % {
+            "titles": undone.before
+        }
         return gone if undone.before else ""
 
 
