@@ -36,13 +36,16 @@ from dealsite.data.editing import bulk, pending_edits
 from dealsite.data.editing.pending_edits import Heartbeat, PendingEdits
 from dealsite.data.entities.commerce import ACTIVE, PURCHASED, RETURNED, SAVED
 from dealsite.data.table.errors import NotFound
-from dealsite.data.table.ids import is_ulid
+from dealsite.data.table.ids import is_ulid, new_ulid
 from dealsite.data.table.parallel import together
 from dealsite.web.pages import open_while
 from dealsite.web.uploads import PICTURE_FORM, takes_files
 from dealsite.worker.exports import every, exported
 
 ACTIVITY_SHOWN = timedelta(days=29)  # before today
+DEAL_DELETED = gettext_lazy(
+    "This deal was deleted, or moved to another time, since. Save it to keep it as a new draft."
+)
 
 
 @takes_files(PICTURE_FORM)
@@ -53,7 +56,16 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     if request.method == "POST":
         form = DealForm.posted(request.POST, request.FILES)
         show = partial(entry_page, request, form, "deal", deal_id)
-        return form.save(lambda: _change(request, form, deal_id, show), show)
+
+        def attempt() -> HttpResponse:
+            try:
+                return _change(request, form, deal_id, show)
+            except NotFound:
+                if form.version:
+                    return as_new_draft(request, form)
+                raise
+
+        return form.save(attempt, show)
     stored, today = deals.get(deal_id, likes=True), timezone.now().astimezone(UTC).date()
     kept, by_day = together(
         partial(pending_edits.find, stored), partial(activity.of_deal, deal_id, since=today - ACTIVITY_SHOWN)
@@ -67,6 +79,15 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
     return entry_page(
         request, form, "deal", deal_id, happened=(by_day.get(today, Day()), _sum(by_day.values()))
     )
+
+
+def as_new_draft(request: EditorRequest, form: DealForm) -> HttpResponse:
+    """Show the form of a deal that is not there any more as that of a new draft."""
+    form.is_valid()  # stores its picture
+    form.entry = form.kept = None
+    form.version = 0
+    draft_id = new_ulid(timezone.now())
+    return entry_page(request, form, "draft", draft_id, trouble=str(DEAL_DELETED), status=409)
 
 
 def action_of(request: EditorRequest) -> str:

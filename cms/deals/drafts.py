@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from cms.deals.deal import action_of, active, entry_page, keep_form, stands_on
+from cms.deals.deal import action_of, active, as_new_draft, entry_page, keep_form, stands_on
 from cms.deals.while_typing import give_price, holds_a_frame, not_told, read_link, stop
 from cms.lists.list_address import after_saving, in_list
 from cms.shared import requests
@@ -47,9 +47,6 @@ from dealsite.web.uploads import PICTURE_FORM, takes_files
 
 DELETED = gettext_lazy(
     "Somebody deleted this draft while you worked on it. Save it again to keep what you wrote."
-)
-DEAL_DELETED = gettext_lazy(
-    "This draft was published, and its deal deleted since. Save it to keep it as a new draft."
 )
 
 
@@ -168,16 +165,14 @@ def _live_at(form: DealForm, action: str, now: datetime) -> datetime | None:
 def _published(request: EditorRequest, form: DealForm, pointer: Draft) -> HttpResponse:
     """Lead to the deal that a draft became, or show what differs between it and the form."""
     form.is_valid()
-    now, form.entry = timezone.now(), None
     try:
         form.entry = deal = deals.get(pointer.published_as)
     except NotFound:
-        form.version = 0
-        return entry_page(request, form, "draft", new_ulid(now), trouble=str(DEAL_DELETED), status=409)
+        return as_new_draft(request, form)
     if deal.content != named_content(form)[0]:
         form.set_against(typed(deal), deal.version)
         return entry_page(request, form, "deal", deal.id, status=409)
-    messages.success(request, _said(deal.live_at, now))
+    messages.success(request, _said(deal.live_at, timezone.now()))
     return after_saving(request, reverse("cms_deal", args=[deal.id]))
 
 

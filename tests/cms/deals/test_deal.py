@@ -7,12 +7,12 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from dealsite.data.catalogue import activity, brands, deal_changes, deals, featured, relations
+from dealsite.data.catalogue import activity, brands, deal_changes, deals, drafts, featured, relations
 from dealsite.data.table import errors
 from tests.builders import DAY, LINK, NOW, make_brand, make_deal
-from tests.cms.conftest import do, inputs, mine_alone, said, taken_over, way_back
+from tests.cms.conftest import do, inputs, mine_alone, picture_file, said, taken_over, way_back
 from tests.orders import make_order
-from tests.races import at_once
+from tests.races import at_once, meanwhile
 
 
 def address(deal, name="cms_deal"):
@@ -135,6 +135,38 @@ def test_what_a_shop_states_as_its_low_has_an_amount_a_place_and_a_day(editor, t
 def test_the_form_warns_of_words_that_nobody_can_know_of_a_price(editor, words, praise):
     html = editor.get(address(make_deal(description=words))).content.decode()
     assert re.findall(r"“([^”]*)”: nobody knows that of a price", html) == [praise] * bool(praise)
+
+
+@pytest.mark.parametrize("action", ["keep", "save"])
+@pytest.mark.parametrize("how", ["delete", "reschedule"])
+def test_what_was_typed_in_a_deal_that_is_gone_becomes_a_new_draft(editor, how, action):
+    deal = make_deal(live_at=NOW + DAY)
+    typed = inputs(editor.get(address(deal))) | {
+        "title": "Still here",
+        "picture_file": picture_file(),
+        "picture_alt": "A keyboard",
+        "action": action,
+    }
+    do(editor, how, deal, to_time="2026-11-30T08:00")
+    page = editor.post(address(deal), typed)
+    assert page.status_code == 409
+    assert "This deal was deleted, or moved to another time, since." in page.content.decode()
+    (draft_address,) = re.findall(r'action="(/cms/drafts/[0-9A-Z]{26}/)"', page.content.decode())
+    assert editor.post(draft_address, inputs(page) | {"action": "save"}).status_code == 302
+    draft = drafts.get(draft_address.split("/")[3])
+    assert draft.content == replace(deal.content, title="Still here", picture=draft.content.picture)
+    assert draft.content.picture.alt == "A keyboard"
+
+
+def test_a_deal_that_is_deleted_while_it_is_saved_becomes_a_new_draft(editor, monkeypatch):
+    deal = make_deal()
+    keep = inputs(editor.get(address(deal))) | {"title": "Kept", "action": "keep"}
+    editor.post(address(deal), keep)
+    typed = inputs(editor.get(address(deal))) | {"title": "Still here"}
+    meanwhile(monkeypatch, lambda: deal_changes.delete(deals.get(deal.id), by="oscar", now=NOW))
+    page = editor.post(address(deal), typed)
+    assert (page.status_code, inputs(page)["title"]) == (409, "Still here")
+    assert "Unpublished changes" not in page.content.decode()
 
 
 def test_of_two_editors_the_second_sees_both_texts_and_can_save_on_top(editor):
