@@ -10,6 +10,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import Dialog, Locator, Page, expect
 
@@ -167,6 +168,22 @@ def test_when_the_session_has_ended_it_stops_and_nothing_typed_is_lost(editor_wi
     expect(field(page, "Title")).to_have_value("Typed for an hour")
     assert drafts.get(draft.id) == draft
     assert copies(page) == [f"kept:eve:draft:{draft.id}"]
+
+
+@pytest.mark.sample(quick=0, whole=3)
+def test_what_is_refused_is_kept_in_this_browser(editor_window):
+    draft = make_draft(title="Idea")
+    page = opened(editor_window(alone=True), draft)
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)  # as signing in does in another tab
+    field(page, "Title").fill("Typed for an hour")
+    page.keyboard.press("Tab")
+    expect(note(page)).to_have_text("Not saved: it was refused. Press Save to see why.")
+    field(page, "Title").fill("Typed for two hours")
+    opened(page, draft)
+    offer(page).get_by_role("button", name="Put it back").click()
+    expect(field(page, "Title")).to_have_value("Typed for two hours")
+    expect(note(page)).to_have_text(SAVED)
+    assert drafts.get(draft.id).content.title == "Typed for two hours"
 
 
 @pytest.mark.sample(quick=0, whole=3)

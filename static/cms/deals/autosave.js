@@ -31,7 +31,7 @@
   let pause = FIRST_PAUSE;
   let sending = false;
   let failed = false; // what was typed last is not stored, and will not be before something changes
-  let away = false; // the site does not answer, or the session has ended
+  let away = false; // the site does not answer, or refuses to
   let stopped = form.dataset.autosave === "";
   let leaving = false;
 
@@ -156,10 +156,10 @@
     if (isOn()) timer = setTimeout(save, wait);
   };
 
-  const end = () => {
+  const end = (text) => {
     away = true;
     keep();
-    stop(place.dataset.ended);
+    stop(text);
   };
 
   const again = () => {
@@ -197,9 +197,9 @@
     sending = true;
     try {
       const answer = await request({ signal: AbortSignal.timeout(PATIENCE) });
-      if (answer.status === 401) end();
+      if (answer.status === 401) end(place.dataset.ended);
       else if (answer.status >= 500 || answer.status === 429) again();
-      else if (!(answer.headers.get("Content-Type") ?? "").includes("json")) stop(place.dataset.refused);
+      else if (!(answer.headers.get("Content-Type") ?? "").includes("json")) end(place.dataset.refused);
       else await note(answer, body);
     } catch {
       again();
