@@ -18,8 +18,8 @@ from cms.lists.attention import topics_of
 from cms.lists.deal_list import query
 from cms.lists.list_address import Tab, after_saving, in_list, position_of
 from cms.shared import requests
-from cms.shared.edit_form import Show
-from cms.shared.fields import day_of, version_in
+from cms.shared.edit_form import Show, with_text
+from cms.shared.fields import day_of, typed_time, version_in
 from cms.shared.forms import NOUNS, DealForm, keep_times, typed, typed_deal
 from cms.shared.requests import EditorRequest
 from cms.taxonomy import create_brand, named_content
@@ -71,7 +71,7 @@ def deal(request: EditorRequest, deal_id: str) -> HttpResponse:
         partial(pending_edits.find, stored), partial(activity.of_deal, deal_id, since=today - ACTIVITY_SHOWN)
     )
     if kept and not kept.is_discarded and "changes" in request.GET:
-        form = opened_form(kept)
+        form = opened_form(kept, stored)
     else:
         form = DealForm.opened(typed(stored), stored.version)
         form.kept, form.changes = kept, kept.version if kept and kept.is_discarded else 0
@@ -115,7 +115,7 @@ def _change(request: EditorRequest, form: DealForm, deal_id: str, show: Show) ->
     if not is_valid:
         return show(status=422)
     overtaken = kept and (form.opens_changes or action == "keep") and not stands_on(form, kept)
-    if kept and overtaken and not settle(form, kept, takes_unseen=action == "keep"):
+    if kept and overtaken and not settle(form, kept, stored, takes_unseen=action == "keep"):
         return show(status=409)
     if action == "keep":
         return _keep(request, form, stored, show)
@@ -269,10 +269,10 @@ def typed_changes(kept: PendingEdits) -> dict[str, str]:
     return typed_deal(kept.content, kept.brand_name)
 
 
-def opened_form(kept: PendingEdits) -> DealForm:
+def opened_form(kept: PendingEdits, deal: Deal) -> DealForm:
     """Return the form of unpublished changes: what it stands on is the deal that they began from."""
     form = DealForm.opened(typed_changes(kept), kept.base)
-    form.seen = kept.seen or form.seen
+    _stand_on_base(form, kept, deal)
     form.kept, form.changes, form.opens_changes = kept, kept.version, True
     return form
 
@@ -304,10 +304,17 @@ def keep_form(
     )
 
 
-def settle(form: DealForm, kept: PendingEdits, *, takes_unseen: bool) -> bool:
+def _stand_on_base(form: DealForm, kept: PendingEdits, deal: Deal) -> None:
+    """Let a form stand on what unpublished changes began from, its end in the time zone of whoever opens them."""
+    form.seen = kept.seen or form.seen
+    if kept.base == deal.version:
+        form.seen = with_text(form.seen, "expires_at", typed_time(deal.content.expires_at))
+
+
+def settle(form: DealForm, kept: PendingEdits, deal: Deal, *, takes_unseen: bool) -> bool:
     """Merge a form with the unpublished changes that somebody else kept since, as `EditForm.settle` does."""
     is_settled = form.settle(typed_changes(kept), kept.base, takes_unseen=takes_unseen, is_newer=True)
-    form.seen = kept.seen or form.seen
+    _stand_on_base(form, kept, deal)
     form.changes, form.opens_changes, form.against = kept.version, True, "changes"
     return is_settled
 

@@ -80,6 +80,11 @@ def base_of(typed: Mapping[str, str]) -> str:
     return json.dumps({name: _fingerprint(with_line_ends(text)) for name, text in typed.items()})
 
 
+def with_text(base: str, name: str, text: str) -> str:
+    """Return a base in which a field showed another text."""
+    return json.dumps(_read(base) | {name: _fingerprint(text)})
+
+
 def with_line_ends(text: str) -> str:
     """Browsers send line ends as CR LF; return them as they are stored."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

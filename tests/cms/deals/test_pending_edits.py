@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from html import unescape
 
 import pytest
@@ -194,6 +195,24 @@ def test_changes_that_went_on_while_they_were_open_are_shown_before_they_are_pub
     assert conflict.status_code == 409
     assert "Second" in conflict.content.decode()
     assert deals.get(deal.id) == deal
+
+
+@pytest.mark.parametrize("title", ["Mechanical keyboard", "Better"])
+def test_an_end_is_no_conflict_where_a_colleague_of_another_zone_publishes_it(sign_in, title):
+    deal = make_deal(expires_at=NOW + DAY)
+    berlin, york = (sign_in("editor", zone=zone) for zone in ("Europe/Berlin", "America/New_York"))
+    keep(berlin, deal, expires_at="2026-11-30T18:00")
+    form = typed(york.get(address(deal, OPENED)))
+    assert form["expires_at"] == "2026-11-30T12:00"
+    if title != deal.content.title:
+        berliner = typed(berlin.get(address(deal, OPENED))) | {"title": title, "action": "keep"}
+        berlin.post(address(deal, OPENED), berliner)
+        overtaken = york.post(address(deal, OPENED), form | {"action": "save"})
+        assert overtaken.status_code == 409  # shows the title first
+        form = typed(overtaken)
+    assert york.post(address(deal, OPENED), form | {"action": "save"}).status_code == 302
+    content = deals.get(deal.id).content
+    assert (content.title, content.expires_at) == (title, datetime(2026, 11, 30, 17, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("how", ["discarded", "published"])
