@@ -74,20 +74,30 @@ class BulkChoice:
         return self.matching is not None or len(self.ids) > AT_ONCE
 
 
+def filter_of(query: Mapping[str, str]) -> DealFilter:
+    """Return what an address asks for; NotFound for what no list has."""
+    state = query.get("state", "all")
+    if state not in STATES:
+        raise NotFound(_("There is no such list of deals."))
+    category, lacks = query.get("category", ""), query.get("lacks", "")
+    if category and category not in CATEGORIES:
+        raise NotFound(_("There is no such category."))
+    if lacks and lacks not in LACKS:
+        raise NotFound(_("There is no such list of deals."))
+    brand = brand_slug(query.get("brand", "")[:200])
+    return DealFilter(state, brand, category, words_in(query.get("q", "")), lacks=lacks)
+
+
 def chosen_in(data: QueryDict) -> BulkChoice:
     """Return what was ticked, or the list all of which is meant; NotFound for no such list."""
-    state, category, lacks = data.get("state", "all"), data.get("category", ""), data.get("lacks", "")
-    if state not in STATES or (category and category not in CATEGORIES) or (lacks and lacks not in LACKS):
-        raise NotFound(_("There is no such list of deals."))
-    typed = {"state": state, "brand": data.get("brand", "")[:80], "category": category}
-    typed |= {"q": words_in(data.get("q", "")), "lacks": lacks}
-    matching = None
+    matching = filter_of(data)
+    typed = {"state": matching.state, "brand": data.get("brand", "")[:80], "category": matching.category}
+    typed |= {"q": matching.words, "lacks": matching.lacks}
+    kind = "draft" if matching.state == "draft" else "deal"
     if data.get("all"):
-        brand = brand_slug(data.get("brand", "")[:200])
-        matching = DealFilter(state=state, brand=brand, category=category, words=typed["q"], lacks=lacks)
+        return BulkChoice(kind, (), matching, typed)
     ids = dict.fromkeys(one for one in data.getlist("deal") if is_ulid(one))
-    kind = "draft" if state == "draft" else "deal"
-    return BulkChoice(kind, () if matching else tuple(ids)[: bulk.MOST_CHOSEN], matching, typed)
+    return BulkChoice(kind, tuple(ids)[: bulk.MOST_CHOSEN], None, typed)
 
 
 class MomentField(LocalTimeField):

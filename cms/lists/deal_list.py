@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.vary import vary_on_headers
 
-from cms.bulk_form import bulk_bar
+from cms.bulk_form import bulk_bar, filter_of
 from cms.lists.list_address import (
     OF_DEALS,
     ROWS,
@@ -34,8 +34,7 @@ from dealsite.accounts.decorators import editors
 from dealsite.data.catalogue import deals, drafts, lists
 from dealsite.data.catalogue.buckets import PAGE_SIZE, Page
 from dealsite.data.catalogue.cards import DealCard
-from dealsite.data.catalogue.categories import CATEGORIES
-from dealsite.data.catalogue.display_names import brand_names, brand_slug, category_names
+from dealsite.data.catalogue.display_names import brand_names, category_names
 from dealsite.data.catalogue.lists import DealFilter
 from dealsite.data.editing import saved_views
 from dealsite.data.editing.saved_views import Views
@@ -44,16 +43,7 @@ from dealsite.data.table.ids import is_ulid
 from dealsite.data.table.parallel import together
 from dealsite.search.documents import StoredDocument
 from dealsite.search.finding import SearchPage, known_of
-from dealsite.search.lists import (
-    LACKS,
-    NOT_READY,
-    every_found,
-    find_deals,
-    is_found,
-    page_number,
-    totals,
-    words_in,
-)
+from dealsite.search.lists import LACKS, NOT_READY, every_found, find_deals, is_found, page_number, totals
 from dealsite.templatetags.dealsite import has_all_files
 from dealsite.templatetags.design import brief
 from dealsite.text.stored_words import Text
@@ -142,20 +132,6 @@ class ShownDeal:
     live: str
     expires: str
     changed: str
-
-
-def filter_of(query: Mapping[str, str]) -> DealFilter:
-    """Return what an address asks for; NotFound for what no list has."""
-    state = query.get("state", "all")
-    if state not in STATES:
-        raise NotFound(_("There is no such list of deals."))
-    category, lacks = query.get("category", ""), query.get("lacks", "")
-    if category and category not in CATEGORIES:
-        raise NotFound(_("There is no such category."))
-    if lacks and lacks not in LACKS:
-        raise NotFound(_("There is no such list of deals."))
-    brand = brand_slug(query.get("brand", "")[:200])
-    return DealFilter(state, brand, category, words_in(query.get("q", "")), lacks=lacks)
 
 
 def _exported_columns(query: QueryDict) -> str:
