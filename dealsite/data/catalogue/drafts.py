@@ -7,7 +7,7 @@ drafts alike (entries) are read here, too, as is what needs an editor of those t
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar
 
 from django.utils.translation import gettext_lazy
@@ -26,7 +26,7 @@ from dealsite.data.catalogue.content import (
 )
 from dealsite.data.catalogue.deals import Deal, deal_from_items, with_offers
 from dealsite.data.catalogue.featured import PAGES, FeaturedPage, from_item
-from dealsite.data.editing import trash_record, versions
+from dealsite.data.editing import pending_edits, trash_record, versions
 from dealsite.data.editing.audit import NO_CONTEXT, AuditContext
 from dealsite.data.editing.versions import Version
 from dealsite.data.entities.deals import DRAFT
@@ -48,7 +48,6 @@ from dealsite.data.table.writes import (
     missing,
 )
 
-TOGETHER = timedelta(minutes=10)  # what is saved by itself within this time is one change
 GONE = gettext_lazy("It was deleted meanwhile.")
 BACK_ALREADY = gettext_lazy("There is a draft with this id again, so the one in the trash cannot come back.")
 
@@ -80,11 +79,6 @@ class Draft:
     @property
     def created_at(self) -> datetime:
         return time_of(self.id)
-
-    def goes_on(self, by: str, now: datetime) -> bool:
-        """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
-        since = self.autosaved_since
-        return since is not None and self.updated_by == by and now - since < TOGETHER
 
 
 @access_pattern("several drafts", "1 batch get")
@@ -277,8 +271,9 @@ def save(
     """
     _refuse_problems(content)
     token = autosave or new_ulid(now)
-    goes_on = bool(autosave) and draft.goes_on(by, now)
-    since = (draft.autosaved_since if goes_on else now) if autosave else None
+    since = draft.autosaved_since
+    goes_on = bool(autosave) and pending_edits.is_one_change(since, draft.updated_by, by=by, now=now)
+    since = (since if goes_on else now) if autosave else None
     key, when = keys.draft(draft.id), unpublished_at(version)
     note, old = audit_context.note, draft.content
     kept = versions.keep_writes(draft.id, as_version(draft))

@@ -130,11 +130,10 @@ class PendingEdits:
     autosaved_since: datetime | None = None
     is_discarded: bool = False
 
-    def goes_on(self, by: str, now: datetime) -> bool:
-        """Tell whether what is saved by itself now goes on with what was saved by itself for the same editor."""
-        since = self.autosaved_since
-        is_recent = since is not None and now - since < TOGETHER
-        return is_recent and self.updated_by == by and not self.is_discarded
+
+def is_one_change(since: datetime | None, updated_by: str, *, by: str, now: datetime) -> bool:
+    """Tell whether what is saved by itself now goes on with what was saved by itself, since a time, for an editor."""
+    return since is not None and updated_by == by and now - since < TOGETHER
 
 
 @access_pattern("the unpublished changes of a deal", "1 get")
@@ -175,8 +174,8 @@ def keep(
     """
     if found := text_problems(content):
         raise Invalid(**found)
-    goes_on = bool(autosave) and before is not None and before.goes_on(by, now)
     begun = before if before and not before.is_discarded else None
+    goes_on = autosave and begun and is_one_change(begun.autosaved_since, begun.updated_by, by=by, now=now)
     kept = PendingEdits(
         deal_id=deal.id,
         history_id=deal.history_id,
@@ -189,7 +188,7 @@ def keep(
         updated_at=now,
         updated_by=by,
         last_edit=autosave or new_ulid(now),
-        autosaved_since=(before.autosaved_since if before and goes_on else now) if autosave else None,
+        autosaved_since=(begun.autosaved_since if begun and goes_on else now) if autosave else None,
     )
     unchanged = at_version(before.version if before else 0)
     gone = gettext_lazy("There is no such deal.")
