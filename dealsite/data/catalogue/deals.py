@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy
 from dealsite.data import keys, table
 from dealsite.data.catalogue.cards import LOOKED_BACK, DealCard, renew_featured
 from dealsite.data.catalogue.content import DealContent, content_from_item
+from dealsite.data.editing import versions
 from dealsite.data.entities.deals import DEAL, HERE, PRICE
 from dealsite.data.entities.entity import reader
 from dealsite.data.jobs import jobs
@@ -250,7 +251,6 @@ def with_offers(deal_ids: Iterable[str]) -> dict[str, Deal]:
 
 MOST_READ = 100  # the newest changes; who changes a price more often in 30 days has another problem
 AFTER_ALL = (1 << 80) - (1 << 32)  # random part of ids of changes: none that is random comes after it
-ROOM = 40  # deletions of one transaction that empties the trash
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +332,7 @@ def first_price_deletion(deal_id: str) -> Delete:
 
 def price_deletions(deal_id: str) -> list[Write]:
     """Return the writes that delete the prices of a deal, or the first of them if they are many. 1 query."""
-    rows = table.query(keys.price.partition(deal_id), limit=ROOM, consistent=True)
+    rows = table.query(keys.price.partition(deal_id), limit=versions.ROOM, consistent=True)
     return [Delete(key=(row["PK"], row["SK"])) for row in rows]
 
 

@@ -118,7 +118,7 @@ def _purge(found: TrashEntry, *, by: str, now: datetime) -> None:
         while kind == "deal" and (likes := relations.deletions_of_deal(found.id, room=MAX_ACTIONS - 2)):
             table.transact([mark, own, *likes])
         history = _history(found)
-        while len(history) >= min(deals.ROOM, versions.ROOM):
+        while len(history) >= versions.ROOM:
             table.transact([mark, own, *history])
             history = _history(found)
         table.transact([last, own, entry, *history])

@@ -12,7 +12,7 @@ import pytest
 from dealsite.data import keys, table
 from dealsite.data.catalogue import brands, categories, deal_changes, deals, drafts, featured, lists
 from dealsite.data.catalogue.content import DealContent
-from dealsite.data.editing import audit, trash, trash_record
+from dealsite.data.editing import audit, trash, trash_record, versions
 from dealsite.data.entities.deals import HERE
 from dealsite.data.entities.work import SITE
 from dealsite.data.integrity import checks
@@ -353,7 +353,7 @@ def test_a_day_with_many_deletions_is_emptied_in_steps(wait_for_indexes, monkeyp
 
 @pytest.mark.engines("native", "local")
 def test_many_prices_go_a_few_at_a_time_and_nothing_comes_back_in_between(monkeypatch):
-    monkeypatch.setattr(deals, "ROOM", 3)
+    monkeypatch.setattr(versions, "ROOM", 3)
     deal = make_deal()
     for number in range(7):
         deal = reprice(deal, str(60 + number))
