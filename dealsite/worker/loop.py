@@ -178,7 +178,13 @@ def run(
                 for work, span in [*spans.items()]:
                     if is_over(done_at[work], span, now=clock()):
                         spans[work] = spans.pop(work)  # behind the others, should it fail
-                        work(now=clock())
+                        try:
+                            work(now=clock())
+                        except Unavailable:
+                            raise
+                        except Exception as error:  # what is damaged, or of a newer build, holds up no job
+                            logger.exception("between_jobs_failed", work=work.__name__)
+                            end_if_out_of_memory(error)
                         done_at[work] = clock()
             except Unavailable as error:
                 logger.warning("worker_waits", reason=str(error))

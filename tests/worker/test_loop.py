@@ -1,3 +1,4 @@
+import itertools
 import threading
 from datetime import timedelta
 
@@ -6,16 +7,19 @@ from django.core.management import CommandError, call_command
 
 from dealsite.data import keys, table
 from dealsite.data.catalogue import hot
+from dealsite.data.commerce.payment_record import payment_item
 from dealsite.data.entities.work import BULK_CHANGE, BULK_UNDO, RUN_IMPORT, SEND_MESSAGE
 from dealsite.data.jobs import jobs, processes, queue, site_switch
 from dealsite.data.jobs.site_switch import SiteSwitch
 from dealsite.data.people import sessions, users
 from dealsite.data.table import errors, ids, schema
+from dealsite.data.table.writes import Update
 from dealsite.stream.records import ItemChange
 from dealsite.web.counting import due_to
 from dealsite.worker import loop, schedule
 from tests.builders import DAY, HOUR, NOW
 from tests.jobs import run_next
+from tests.payments import owe
 from tests.people import make_user
 from tests.stream.test_consumer import until
 
@@ -256,6 +260,41 @@ def test_what_fails_between_jobs_is_tried_again_and_holds_up_nothing_else(monkey
     monkeypatch.setattr(loop, "SOON_SECONDS", 0)
     loop.run(stop, expire=False, clock=lambda: NOW)
     assert tried == ["plan", "rank", "plan", "plan"]
+
+
+@pytest.mark.parametrize("error", [KeyError("amount"), errors.NewerItem()], ids=repr)
+def test_what_is_damaged_or_of_a_newer_build_ends_no_worker_and_is_looked_at_when_it_is_due_again(
+    monkeypatch, caplog, handled, error
+):
+    stop, tried, waits = threading.Event(), [], itertools.count(1)
+
+    def plan(*, now):
+        tried.append("plan")
+        raise error
+
+    def rank(*, now):
+        tried.append("rank")
+
+    monkeypatch.setattr(loop, "between_jobs", lambda expire: {plan: HOUR, rank: HOUR})
+    monkeypatch.setattr(loop, "rest", lambda *_: stop.set() if next(waits) == 3 else None)
+    add_job()
+    loop.run(stop, expire=False, clock=lambda: NOW)
+    assert (tried, handled) == (["plan", "rank"], ["song 1"])
+    assert "event='between_jobs_failed' work='plan'" in caplog.text
+
+
+def test_a_damaged_payment_holds_up_no_job(monkeypatch, handled):
+    stop = threading.Event()
+    (payment,) = owe()
+    item = payment_item(payment)
+    card = {name: value for name, value in item["card"].items() if name != "amount"}
+    table.write(Update(key=(item["PK"], item["SK"]), set={"card": card}))
+    monkeypatch.setattr(loop, "rest", lambda *_: stop.set())
+    add_job()
+    loop.run(stop, expire=False, clock=lambda: NOW)
+    assert handled == ["song 1"]
+    with pytest.raises(KeyError, match="amount"):
+        schedule.count_tasks(now=NOW)
 
 
 def test_a_worker_looks_less_often_while_no_job_comes_and_at_once_when_one_did(monkeypatch):
