@@ -338,15 +338,13 @@ class _Turn:
                 yield path
 
     def _read(self, part: str) -> Any:
-        """Return what a file of the import holds as JSON, None where it is not there."""
-        with suppress(FileNotFoundError), storage().open(file_name(self.found.id, part)) as kept:
+        """Return what a file of the import holds as JSON, None where it is not there, or was not written whole."""
+        with suppress(FileNotFoundError, ValueError), storage().open(file_name(self.found.id, part)) as kept:
             return json.load(kept)
         return None
 
     def _write(self, part: str, content: object) -> None:
-        name = file_name(self.found.id, part)
-        storage().delete(name)
-        storage().save(name, ContentFile(json.dumps(content).encode()))
+        storage().save(file_name(self.found.id, part), ContentFile(json.dumps(content).encode()))
 
 
 def _gone() -> jobs.Cancelled:
@@ -421,9 +419,7 @@ class Report:
                 width = width or len(cells)
         for part in self.parts:
             with (self.folder / part).open("rb") as file:
-                name = file_name(import_id, part)
-                storage().delete(name)
-                storage().save(name, File(file))
+                storage().save(file_name(import_id, part), File(file))
 
     def _write(self, *cells: object, file: TextIO | None = None) -> None:
         csv.writer(file or self._file).writerow([safe_cell(cell) for cell in cells])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import functools
 import io
 import itertools
@@ -1045,6 +1046,34 @@ def test_a_part_ends_its_turn_and_goes_on_with_all_that_it_had_to_say(monkeypatc
     work_until_done(import_id)
     assert (imports.get(import_id).totals["refused"], len(table_of(import_id, running.REJECTED))) == (20, 21)
     assert turns.count(None) == 2 < len(turns)
+
+
+@pytest.mark.parametrize("written", ["", '{"'], ids=repr)
+def test_what_a_part_has_done_is_noted_again_where_the_disk_was_full(monkeypatch, private, written):
+    import_id = order_shared(monkeypatch, [make_row(n) for n in range(8)])
+    full, save = [True], FileSystemStorage.save
+
+    def save_half(self, name, content):
+        if full and "part-" in name:
+            full.pop()
+            (private / name).write_text(written)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return save(self, name, content)
+
+    monkeypatch.setattr(FileSystemStorage, "save", save_half)
+    work_until_done(import_id)
+    one, job = imports.load(import_id)
+    assert (one.stage, job.state, one.totals["imported"]) == (IMPORTED, "done", 8)
+    assert [title for _, title in stored()] == [make_row(n)["title"] for n in range(8)]
+
+
+def test_a_file_takes_the_place_of_the_one_before_at_once(monkeypatch, private):
+    import_id = upload_file([make_row(n) for n in range(3)])
+    work()
+    monkeypatch.setattr(FileSystemStorage, "delete", None)
+    order(import_id)
+    work(LATER)
+    assert imports.get(import_id).stage == IMPORTED
 
 
 def test_an_import_whose_file_is_gone_fails_with_its_parts(monkeypatch):
