@@ -41,6 +41,7 @@ def items(id_: str) -> Iterator[Item]:
         S3Bucket=name,
         S3Prefix=f"{prefix}/{folder}".lstrip("/"),
         ExportFormat="DYNAMODB_JSON",
+        ClientToken=id_,  # sent again after a lost answer, it begins no second one in the same folder
     )
     while export["ExportStatus"] == "IN_PROGRESS":
         time.sleep(LOOK_SECONDS)

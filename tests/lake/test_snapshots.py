@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -18,7 +19,9 @@ from django.core.files.storage import storages
 from django.core.management import call_command
 
 from dealsite.ask import numbers
+from dealsite.buckets import files
 from dealsite.data import table
+from dealsite.data.table import client
 from dealsite.data.table.errors import DataError
 from dealsite.data.table.ids import new_ulid, time_of
 from dealsite.lake import exports, snapshots
@@ -26,6 +29,7 @@ from dealsite.lake.entities import ENTITIES
 from tests.buckets import KEYS, empty_bucket
 from tests.builders import NOW, make_deal
 from tests.lake.items import item
+from tests.table_requests import Lost, Request, handled
 
 LATER = NOW + timedelta(hours=1)
 
@@ -221,6 +225,33 @@ def test_on_amazon_the_table_exports_itself(
     monkeypatch.setattr(exports, "_described", lambda *_, **__: failed)
     with pytest.raises(DataError, match="Amazon could not export the table: Why"):
         make(LATER + timedelta(hours=1))
+
+
+@pytest.mark.parametrize("engine_kind", ["moto"])
+def test_an_export_whose_answer_was_lost_is_made_once(
+    fresh_table: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch, engine_kind: str
+):
+    make_deal(title="Lamp")
+    on = {"PointInTimeRecoveryEnabled": True}
+    table.call("UpdateContinuousBackups", TableName=table.name(), PointInTimeRecoverySpecification=on)
+    monkeypatch.setattr(exports, "is_amazon", lambda: True)
+    monkeypatch.setattr(exports, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(client, "pause", lambda seconds: None)
+    answers: dict[str | None, Any] = {}
+    asked: list[str | None] = []
+
+    def as_amazon(request: Request) -> Any:
+        asked.append(token := json.loads(request.body).get("ClientToken"))
+        if token is None or token not in answers:
+            answers[token] = request.send()
+        if len(asked) == 1:
+            raise Lost()
+        return answers[token]
+
+    with handled(as_amazon, "ExportTableToPointInTime"):
+        made = make()
+    assert titles(made) == ["Lamp"]
+    assert asked == [made.name] * 2
 
 
 def test_an_engine_of_this_machine_and_a_site_without_a_bucket_are_scanned(settings: Any):
