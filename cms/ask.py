@@ -216,7 +216,7 @@ def _snapshot(request: EditorRequest, lake: Lake | None) -> dict[str, Any]:
         job = jobs.get(waits)
         if job.kind != command_runs.SNAPSHOT:
             raise NotFound()
-        failed = job.error if job.state in ("failed", "cancelled") else ""
+        failed = job.error if job.is_put_off or job.state in ("failed", "cancelled") else ""
     return {
         "as_of": lake.at if lake else None,
         "waits": "" if failed else waits,

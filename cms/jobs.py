@@ -94,7 +94,8 @@ STATES = {
 class JobRow:
     """A job as its list shows it; `percent` is None where nothing is counted, `rate` in messages a second.
 
-    `file_until` is until when an exported list can be fetched, None where it cannot.
+    `file_until` is until when an exported list can be fetched, None where it cannot; `again_at` when a job that failed
+    is tried again.
     """
 
     job: Job
@@ -108,6 +109,7 @@ class JobRow:
     may: tuple[str, ...]
     is_silent: bool = False
     file_until: datetime | None = None
+    again_at: datetime | None = None
 
     @property
     def deal(self) -> str:
@@ -171,6 +173,7 @@ def row(job: Job, now: datetime) -> JobRow:
         queue.may_act(job),
         job.error == jobs.SILENT or (job.is_silent(now) and not job.error),
         until if until and until > now else None,
+        job.due if job.is_put_off else None,
     )
 
 

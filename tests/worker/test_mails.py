@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
-from smtplib import SMTPRecipientsRefused
+from smtplib import SMTPRecipientsRefused, SMTPServerDisconnected
+from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.mail import EmailMessage
 
 from dealsite.data import table
 from dealsite.data.commerce import charging as running, order_changes, orders, payments
@@ -15,6 +17,8 @@ from dealsite.data.entities.commerce import PROCESSED, REFUNDED
 from dealsite.data.people import messages, sessions, two_factor, users
 from dealsite.data.table.ids import new_ulid
 from dealsite.gateways import choice
+from dealsite.gateways.interface import GatewayUnavailable
+from dealsite.gateways.testing import TestGateway
 from dealsite.worker import loop
 from tests.builders import NOW, make_id
 from tests.jobs import run_next
@@ -169,6 +173,53 @@ def test_a_mail_that_could_not_be_sent_counts_once(monkeypatch: pytest.MonkeyPat
     for minutes in range(1, 30):
         run_next(now=NOW + timedelta(minutes=minutes))
     assert len(mail.outbox) == 1
+
+
+def run_for(span: timedelta) -> None:
+    """Work for some time, and look each minute."""
+    for minutes in range(int(span.total_seconds()) // 60 + 1):
+        now = NOW + timedelta(minutes=minutes)
+        while run_next(now=now):
+            pass
+
+
+def away_until(end: timedelta, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, error: Any) -> None:
+    """Let something fail until a worker's clock says that a span is over."""
+    does, taking = getattr(owner, name), loop.take
+    at = [NOW]
+
+    def take(*, now: datetime, **given: Any) -> Any:
+        at[0] = now
+        return taking(now=now, **given)
+
+    def do(*given: Any, **named: Any) -> Any:
+        if at[0] < NOW + end:
+            raise error
+        return does(*given, **named)
+
+    monkeypatch.setattr(loop, "take", take)
+    monkeypatch.setattr(owner, name, do)
+
+
+def test_a_mail_server_that_is_away_for_an_hour_loses_no_mail(monkeypatch: pytest.MonkeyPatch):
+    gone = SMTPServerDisconnected("Connection unexpectedly closed")
+    away_until(timedelta(hours=1), monkeypatch, EmailMessage, "send", gone)
+    sessions.change_password(make_user("ann"), password="another", now=NOW)
+    run_for(timedelta(hours=2))
+    assert [sent.to for sent in mail.outbox] == [["ann@example.org"]]
+    assert [item["state"] for item in table.scan_all() if item["type"] == "Job"] == ["done"]
+
+
+def test_a_gateway_that_is_away_for_an_hour_loses_no_refund(monkeypatch: pytest.MonkeyPatch):
+    make_user("ann")
+    give_card("ann", "a card")
+    made = owe(method="test:approve")
+    work()
+    cancel_order(made[0], NOW)
+    away_until(timedelta(hours=1), monkeypatch, TestGateway, "refund", GatewayUnavailable("No answer."))
+    run_for(timedelta(hours=2))
+    assert payments.of_order("ann", [made[0].ref])[0].status == REFUNDED
+    assert {item["state"] for item in table.scan_all() if item["type"] == "Job"} <= {"done", "open"}
 
 
 def test_a_mail_server_that_refuses_an_address_puts_it_into_no_log_and_no_job(

@@ -54,6 +54,7 @@ SILENT_AFTER = timedelta(seconds=20)
 SILENT = gettext_noop("Its worker is silent. If it has died, another one goes on within a minute.")
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
+LONGEST_WAIT = timedelta(seconds=4 ** (MAX_TRIES - 1))  # for the last try
 AHEAD = timedelta(hours=1)  # of this clock: no worker's that is right is so far ahead
 LOOKED_AT = 10  # jobs of a partition that others may be taking just now
 # The partitions of open jobs.
@@ -102,6 +103,11 @@ class Job:
     @property
     def created_at(self) -> datetime:
         return time_of(self.id)
+
+    @property
+    def is_put_off(self) -> bool:
+        """Whether it failed, and waits until it is tried again."""
+        return self.state == "open" and self.tries > 0 and not self.taken_by
 
     def is_silent(self, now: datetime) -> bool:
         """Tell whether its worker has not renewed its lease for so long that it may have died; of a kind that does."""
@@ -380,10 +386,11 @@ def wait_until(job: Job, due: datetime) -> None:
 
 @access_pattern("put a failed job off, or give it up", "1 update")
 def fail(job: Job, error: str, *, now: datetime) -> None:
-    """Put a job back for a later try, or give it up after 8 without progress."""
+    """Put a job back for a later try, 6 hours at most after the first, or give it up after 8 without progress."""
     tries = job.tries if job.tries < MAX_TRIES else get(job.id).tries
     if tries < MAX_TRIES:
-        due = now + timedelta(seconds=2 ** max(tries, 1))
+        # Of a part, whose job looks as if it ran, one hears soon.
+        due = now + timedelta(seconds=(2 if job.kind == PART else 4) ** max(tries, 1))
         changes: dict[Path, Any] = {"error": error[:ERROR_CHARACTERS], "GSI3SK": _position(job.id, due)}
         _change(job, changes, remove=("taken_by",))
     else:

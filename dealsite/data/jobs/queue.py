@@ -120,26 +120,26 @@ def cancel(job_id: str, *, by: str, now: datetime) -> None:
 
 @access_pattern("try a failed job again", "1 get + 1 transaction")
 def retry(job_id: str, *, by: str, now: datetime) -> None:
-    """Try a failed job again; harmless if it is open. NotFound, Conflict."""
-    _set_state(job_id, ("failed",), "open", gettext_noop("tried again"), by=by, now=now)
+    """Try a job again that failed, also one that waits for its next try; harmless if it is open. NotFound, Conflict."""
+    _set_state(job_id, ("failed", "open"), "open", gettext_noop("tried again"), by=by, now=now)
 
 
 def may_act(job: Job) -> tuple[str, ...]:
     """Return what an editor can do with a job now: pause, resume, cancel, retry."""
-    if job.state == "failed":
-        return ("retry",)
+    again = ("retry",) if job.state == "failed" or job.is_put_off else ()
     if job.kind not in PAUSABLE:
-        return ()
-    return {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
+        return again
+    return again + {"open": ("pause", "cancel"), "paused": ("resume", "cancel")}.get(job.state, ())
 
 
 def _set_state(
     job_id: str, states: tuple[str, ...], state: str, what: str, *, by: str, now: datetime
 ) -> None:
     job = get(job_id)
-    if job.state == state:
+    is_next_try = job.is_put_off and "failed" in states
+    if job.state == state and not is_next_try:
         return
-    if job.kind not in PAUSABLE and job.state != "failed":
+    if job.kind not in PAUSABLE and job.state != "failed" and not is_next_try:
         raise Conflict(gettext_lazy("A job of this kind cannot be paused or cancelled."))
     if job.state not in states:
         raise Conflict(ALREADY[job.state])
@@ -151,7 +151,8 @@ def _set_state(
         remove = ["taken_by", "error", "ttl"]
         if "by" in job.payload and job.kind in PAUSABLE:
             changes["payload", "by"] = by
-    update = Update(key=keys.job(job_id), set=changes, remove=remove, when=(equals("state", job.state),))
+    when = (equals("state", job.state), *((equals("tries", job.tries),) if is_next_try else ()))
+    update = Update(key=keys.job(job_id), set=changes, remove=remove, when=when)
     entry = audit.entry_write(by=by, kind="job", subject=job_id, what=what, now=now, note=job.kind)
     for tries_left in reversed(range(TRIES)):
         try:

@@ -260,7 +260,7 @@ def open_work(username: str, *, now: datetime) -> tuple[list[Job], list[Featured
 
     Of jobs those among the first 1,000 that are due, and the last 1,000 messages that are planned.
     """
-    _, due = keys.open_jobs.until(now + jobs.LEASE)  # when those that run just now are due again
+    _, due = keys.open_jobs.until(now + jobs.LONGEST_WAIT)  # also those that run just now, or failed
     rows = merged(jobs.OPEN, index=keys.GSI3, high=due, limit=queue.MOST_OPEN)
     low = keys.announcements.position(first_ulid_of(now))
     planned = table.query(

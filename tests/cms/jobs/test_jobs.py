@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from dealsite.data.jobs.jobs import job_write
 from dealsite.data.people import announcements, mails
 from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Update
-from tests.builders import EDITOR, HOUR, NOW, WORKER, make_announcement, make_brand, make_deal, make_id
+from tests.builders import DAY, EDITOR, HOUR, NOW, WORKER, make_announcement, make_brand, make_deal, make_id
 from tests.cms.conftest import HTMX
 from tests.jobs import run_all, run_next
 from tests.people import make_user
@@ -121,6 +122,20 @@ def test_a_failed_job_is_tried_again(editor, deal, monkeypatch):
     make_user("ann")
     run_all(now=NOW)
     assert jobs.get(JOB).state == "done"
+
+
+def test_a_job_that_waits_for_its_next_try_says_when_that_is_and_is_tried_at_once(editor):
+    now, job_id = timezone.now(), new_ulid(NOW, 8)
+    table.write(job_write(mails.NOTICE, {"to": "ann@example.org"}, job_id=job_id, due=NOW))
+    for tries in range(1, 8):
+        jobs.fail(jobs.take_next(now=now + tries * DAY), "No answer.", now=now)
+    text = page(editor.get(ADDRESS))
+    assert re.search(r"Failed, and is tried again <time [^>]*>in 4 h 3\d<", text)
+    assert f'id="retry-{job_id}"' in text
+    assert "The job is tried again." in page(
+        editor.post(reverse("cms_retry_job", args=[job_id]), follow=True)
+    )
+    assert jobs.take_next(now=timezone.now()).id == job_id
 
 
 def test_what_went_on_meanwhile_is_said_and_is_no_error(editor, deal):

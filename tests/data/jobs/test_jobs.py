@@ -4,7 +4,8 @@ from functools import partial
 import pytest
 
 from dealsite.data import keys, table
-from dealsite.data.entities.work import SEND_MESSAGE, place_of
+from dealsite.data.editing import audit
+from dealsite.data.entities.work import PART, SEND_MESSAGE, place_of
 from dealsite.data.jobs import jobs, queue
 from dealsite.data.table import errors, ids
 from dealsite.data.table.writes import Delete
@@ -101,11 +102,58 @@ def test_a_failed_job_is_tried_again_later_and_given_up_after_eight_tries(wait_f
         job = jobs.take_next(now=now)
         assert job.tries == tries
         jobs.fail(job, "No voice.", now=now)
-        now += timedelta(seconds=2**tries)
+        if tries < 8:
+            wait_for_indexes()
+            now += timedelta(seconds=4**tries)
+            assert jobs.take_next(now=now - timedelta(milliseconds=1)) is None
+    assert timedelta(hours=6) < now - NOW < timedelta(hours=6, minutes=5)
     wait_for_indexes()
     assert jobs.take_next(now=now + timedelta(days=1)) is None
     job = jobs.get(job_id)
     assert (job.state, job.error) == ("failed", "No voice.")
+
+
+def test_a_part_is_given_up_within_minutes_since_its_job_looks_as_if_it_ran(wait_for_indexes):
+    job_id, now = add_job(kind=PART), NOW
+    for tries in range(1, 9):
+        wait_for_indexes()
+        jobs.fail(jobs.take_next(now=now), "No voice.", now=now)
+        now += timedelta(seconds=2**tries)
+    assert jobs.get(job_id).state == "failed"
+
+
+@pytest.mark.parametrize("kind", ["sing", SEND_MESSAGE])
+def test_what_waits_for_its_next_try_is_tried_at_once_where_somebody_says_so(wait_for_indexes, kind):
+    job_id = add_job(kind=kind)
+    wait_for_indexes()
+    assert "retry" not in queue.may_act(jobs.get(job_id))
+    queue.retry(job_id, by=EDITOR, now=NOW)  # nothing to do: it waits for a worker
+    job = jobs.take_next(now=NOW)
+    assert "retry" not in queue.may_act(jobs.get(job_id))
+    jobs.fail(job, "No voice.", now=NOW)
+    assert queue.may_act(jobs.get(job_id))[0] == "retry"
+    measured(queue.retry)(job_id, by=EDITOR, now=NOW)
+    wait_for_indexes()
+    again = jobs.take_next(now=NOW)
+    assert (again.id, again.tries, again.error) == (job_id, 1, "")
+    queue.retry(job_id, by=EDITOR, now=NOW)  # a worker has it
+    assert jobs.get(job_id).taken_by == again.taken_by
+
+
+def test_a_job_that_a_worker_takes_meanwhile_stays_with_it(wait_for_indexes, monkeypatch):
+    job_id, taken = add_job(), []
+    wait_for_indexes()
+    jobs.fail(jobs.take_next(now=NOW), "No voice.", now=NOW)
+    wait_for_indexes()
+    entry_write = audit.entry_write
+
+    def take_first(**given):
+        taken.append(jobs.take_next(now=NOW + timedelta(seconds=4)))
+        return entry_write(**given)
+
+    monkeypatch.setattr(audit, "entry_write", take_first)
+    queue.retry(job_id, by=EDITOR, now=NOW)
+    assert (jobs.get(job_id).taken_by, jobs.get(job_id).tries) == (taken[0].taken_by, 2)
 
 
 def test_a_job_paused_by_its_worker_rests_with_the_reason_until_somebody_resumes_it_and_answers_for_it(

@@ -400,7 +400,7 @@ def test_an_announcement_without_any_progress_fails_and_can_be_tried_again(wait_
         for _ in range(jobs.MAX_TRIES):
             wait_for_indexes()
             work(now)
-            now += timedelta(minutes=5)
+            now += timedelta(hours=5)
     job = jobs.get(JOB)
     assert (job.state, job.error) == ("failed", "division by zero")
     measured(queue.retry)(JOB, by=EDITOR, now=now)
