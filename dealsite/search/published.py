@@ -8,9 +8,11 @@ the one that it knows, so whoever lost the lease and does not know it changes no
 the index has a lease and a folder of its own, so that machines can be upgraded one after the other.
 """
 
+import contextlib
 import re
 import shutil
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -69,6 +71,24 @@ def renewing(lease: Lease, items: Iterable[Item]) -> Iterator[Item]:
         if leads and not lease.renew():
             raise TurnLost(LOST)
         yield item
+
+
+@contextlib.contextmanager
+def renewed(lease: Lease) -> Iterator[None]:
+    """Renew a lease while this thread copies what may take longer."""
+    done = threading.Event()
+
+    def renew() -> None:
+        while not done.wait(LOOK_SECONDS):
+            lease.renew()
+
+    thread = threading.Thread(target=renew, name="renew-lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +287,7 @@ class SharedIndex(SearchIndex):
     def _save_pack(self, generation: Path, names: list[str], pack: str) -> None:
         if not names:
             return
-        with tempfile.TemporaryFile(dir=self.folder) as packed:
+        with renewed(self._lease), tempfile.TemporaryFile(dir=self.folder) as packed:
             with zipfile.ZipFile(packed, "w") as archive:
                 for name in names:
                     archive.write(generation / name, name)

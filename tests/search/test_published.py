@@ -277,6 +277,37 @@ def test_who_took_longer_than_the_lease_publishes_where_nobody_else_took_it(
     assert a.index._lease.is_held
 
 
+@pytest.mark.parametrize("how", ["first", "rebuild"])
+def test_what_takes_longer_than_the_lease_to_copy_is_published_although_another_stands_by(
+    machine: Any, ticks: Clock, bucket: Any, monkeypatch: pytest.MonkeyPatch, how: str
+):
+    a, b = machine("a"), machine("b")
+    publish("Lamp")
+    if how == "rebuild":
+        machine("c").turn()
+        before = pointer_of(bucket)["generation"]
+    saves, asked = type(bucket).save, []
+
+    def slowly(self: Any, *given: Any) -> Any:
+        for _ in range(5):
+            ticks.seconds += leases.RENEW_SECONDS
+            until(lambda: a.index._lease._renewed_at == ticks.seconds)
+            asked.append(b.turn())
+        return saves(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(published, "LOOK_SECONDS", 0.01)
+        patched.setattr(type(bucket), "save", slowly)
+        if how == "rebuild":
+            rebuilding.rebuild(a.index, now=now())
+            assert pointer_of(bucket)["generation"] != before
+        else:
+            assert a.turn()
+    assert {*asked} == {False}
+    b.turn()
+    assert b.finds() == ["Lamp"]
+
+
 def test_who_does_not_know_that_the_lease_is_lost_publishes_nothing(
     machine: Any, ticks: Clock, bucket: Any, monkeypatch: pytest.MonkeyPatch
 ):
