@@ -328,7 +328,7 @@ class OpenSearchIndex:
         return self.checkpoint()
 
     def check(self, read_at: datetime) -> None:
-        if not self._lease.renew():
+        if not self._lease.take():
             raise TurnLost(LOST)
 
     def apply(self, changes: Sequence[ItemChange]) -> bool:

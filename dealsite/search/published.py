@@ -65,10 +65,10 @@ def code_of(error: Any) -> str:
 
 
 def renewing(lease: Lease, items: Iterable[Item]) -> Iterator[Item]:
-    """Yield items while a lease is held; all of them to who has none, `manage.py rebuild`."""
+    """Yield items while nobody else has a lease; all of them to who has none, `manage.py rebuild`."""
     leads = lease.is_held
     for item in items:
-        if leads and not lease.renew():
+        if leads and not lease.take():
             raise TurnLost(LOST)
         yield item
 
@@ -80,7 +80,8 @@ def renewed(lease: Lease) -> Iterator[None]:
 
     def renew() -> None:
         while not done.wait(LOOK_SECONDS):
-            lease.renew()
+            with contextlib.suppress(DataError):
+                lease.take()
 
     thread = threading.Thread(target=renew, name="renew-lease", daemon=True)
     thread.start()
@@ -180,7 +181,7 @@ class SharedIndex(SearchIndex):
         self._etag = etag
 
     def check(self, read_at: datetime) -> None:
-        if not self._lease.renew():
+        if not self._lease.take():
             self._etag = None
             raise TurnLost(LOST)
         super().check(read_at)
@@ -250,7 +251,7 @@ class SharedIndex(SearchIndex):
 
     def _name(self, pointer: Pointer) -> None:
         """Put a pointer in the place of the one that is known; TurnLost where another one is there by now."""
-        if self._etag is None or not self._lease.take():  # a large pack may have taken longer than the lease
+        if self._etag is None or not self._lease.take():
             raise TurnLost(LOST)
         known = {"IfMatch": self._etag} if self._etag else {"IfNoneMatch": "*"}
         content = orjson.dumps(asdict(pointer))

@@ -42,8 +42,6 @@ class OwnLease:
     def take(self, *, by_force: bool = False) -> bool:
         return True
 
-    renew = take
-
     def give_back(self) -> None:
         pass
 

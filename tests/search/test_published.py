@@ -25,7 +25,7 @@ from dealsite.search.published import SharedIndex
 from dealsite.search.site_index import search_index
 from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer import consume, opened
-from dealsite.stream.projection import Damaged
+from dealsite.stream.projection import Checkpoint, Damaged
 from dealsite.stream.rebuilding import TurnLost
 from dealsite.stream.records import Stream
 from tests.buckets import KEYS, empty_bucket
@@ -356,6 +356,37 @@ def test_a_rebuild_on_any_machine_takes_the_lease_and_all_find_what_it_made(
         one.turn()
     assert pointer_of(bucket)["generation"] != before
     assert a.finds() == b.finds() == ["Lamp", "Mug"]
+
+
+def test_a_new_index_is_published_although_the_lease_ran_out_before_it_was_in_use(
+    machine: Any, ticks: Clock, bucket: Any, monkeypatch: pytest.MonkeyPatch
+):
+    a = machine("a")
+    publish("Lamp")
+    a.turn()
+    before, began = pointer_of(bucket)["generation"], now()
+    scan, checks = table.scan_all, reader.check_generation
+    scans: list[int] = []
+
+    def counted(**given: Any) -> Any:
+        scans.append(1)
+        return scan(**given)
+
+    def slowly(generation: Path) -> None:
+        if generation.name != before:
+            ticks.seconds += leases.HELD_SECONDS + 1
+        checks(generation)
+
+    monkeypatch.setattr(table, "scan_all", counted)
+    monkeypatch.setattr(reader, "check_generation", slowly)
+    monkeypatch.setattr(Checkpoint, "reaches", lambda self, _: self.read_at >= began)
+    assert a.index.leads()
+    consumer = opened(a.index, Stream.of_table(), clock=now)
+    a.index.check(consumer.checkpoint.read_at)
+    a.index.close()
+    assert pointer_of(bucket)["generation"] != before
+    assert a.turn()
+    assert scans == [1]
 
 
 def test_a_rebuild_that_cannot_be_published_fails_and_the_last_one_is_there_again(

@@ -69,13 +69,16 @@ class Lease:
         return self._seen.holder == self.holder and self._ticks() - self._renewed_at < HELD_SECONDS
 
     def take(self, *, by_force: bool = False) -> bool:
-        """Take it if nobody renews it, or `by_force` in any case; tell whether it is held.
+        """Take it if nobody renews it, or `by_force` in any case; renew it where that is due; tell whether it is held.
 
-        1 get every 10 seconds, and 1 put where it can be taken. Raises DataError.
+        1 get or put each 10 seconds, and 1 put where it can be taken. Raises DataError; a renewal that fails is no error.
         """
-        if self.is_held:
-            return True
         now = self._ticks()
+        if self.is_held:
+            try:
+                return now - self._renewed_at < RENEW_SECONDS or self._write(self._beaten(self.holder))
+            except DataError:
+                return self.is_held
         if now - self._looked_at < RENEW_SECONDS and not by_force:
             return False
         self._looked_at = now
@@ -86,14 +89,6 @@ class Lease:
         if not is_free and not by_force:
             return False
         return self._write(LeaseState(self.name, self.holder, found.term + 1))
-
-    def renew(self) -> bool:
-        """Renew it if that is due; tell whether it is held still. 1 put each 10 seconds; one that fails is no error."""
-        try:
-            due = self._ticks() - self._renewed_at >= RENEW_SECONDS
-            return self.is_held and (not due or self._write(self._beaten(self.holder)))
-        except DataError:
-            return self.is_held
 
     def give_back(self) -> None:
         """Let others take it at once. 1 put where it is held. Raises DataError."""

@@ -90,7 +90,7 @@ def test_others_stand_by_while_it_is_renewed_however_wrong_their_clocks_are(one,
     others.now = 7e6  # the seconds of two machines have nothing in common
     other = process(wrong, ticks=others)
     for _ in range(12):
-        assert (one.renew(), other.take(), one.is_held, other.is_held) == (True, False, True, False)
+        assert (one.take(), other.take(), one.is_held, other.is_held) == (True, False, True, False)
         later(ticks)
         later(others)
     assert leases.read(NAME) == LeaseState(NAME, one.holder, 1, 11)
@@ -138,7 +138,7 @@ def test_whoever_has_their_turn_when_at_most_one_counts_on_it_and_terms_only_gro
         if not lease.is_held and lease.take():
             terms.append(leases.read(name).term)
         elif lease.is_held:
-            lease.renew() if stays else lease.give_back()
+            lease.take() if stays else lease.give_back()
         assert sum(one.is_held for one in processes) <= 1
     assert terms == sorted(set(terms))
 
@@ -151,19 +151,19 @@ def test_who_has_it_counts_from_before_its_renewal_was_sent(one, ticks, monkeypa
     write = leases.write
     later(ticks)
     monkeypatch.setattr(leases, "write", slowly)
-    assert (one.renew(), one.is_held) == (True, True)
+    assert (one.take(), one.is_held) == (True, True)
     later(ticks, 1)
     assert not one.is_held
     assert HELD_SECONDS + RENEW_SECONDS <= SPAN_SECONDS  # others may have looked that long before they saw it
 
 
-@pytest.mark.parametrize("learns", ["renew", "give_back"])
+@pytest.mark.parametrize("learns", ["take", "give_back"])
 def test_who_has_lost_it_learns_so_when_it_writes_and_stands_by(one, other, ticks, learns):
     assert other.take(by_force=True)
     assert leases.read(NAME) == LeaseState(NAME, other.holder, 2)
     later(ticks)
     assert not getattr(one, learns)()
-    assert (one.is_held, other.renew(), one.take()) == (False, True, False)
+    assert (one.is_held, other.take(), one.take()) == (False, True, False)
 
 
 def test_what_is_given_back_others_take_at_their_next_look(one, other, ticks):
@@ -181,9 +181,11 @@ def test_a_renewal_that_fails_ends_nothing_before_the_last_one_is_old(one, ticks
     renewed = ticks.now
     with monkeypatch.context() as patch:
         patch.setattr(leases, "write", away)
-        for seconds in (RENEW_SECONDS, HELD_SECONDS - 0.1, HELD_SECONDS):
+        for seconds in (RENEW_SECONDS, HELD_SECONDS - 0.1):
             ticks.now = renewed + seconds
-            assert one.renew() == one.is_held == (seconds < HELD_SECONDS)
+            assert (one.take(), one.is_held) == (True, True)
+        ticks.now = renewed + HELD_SECONDS
+        assert not one.is_held
         with pytest.raises(OutcomeUnknown):
             one.take()
     later(ticks)
@@ -202,7 +204,7 @@ def test_who_did_it_and_was_told_that_it_did_not_takes_it_again_as_its_own(one, 
     later(ticks)
     with monkeypatch.context() as patch:
         patch.setattr(leases, "write", did_it)
-        assert (getattr(lease, what)(), lease.is_held) == (False, False)
+        assert (lease.take(), lease.is_held) == (False, False)
     known = leases.read(NAME)
     assert known.holder == lease.holder
     later(ticks)
