@@ -160,7 +160,7 @@ def _publish_to_another_machine(folder: Path) -> tuple[list[float], float]:
     client = {"region_name": "us-east-1", "endpoint_url": f"http://{host}:{port}"}
     os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
     boto3.client("s3", **client).create_bucket(Bucket="private")
-    private = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {"bucket_name": "private", **client}}
+    private = {"BACKEND": "dealsite.buckets.bucket", "OPTIONS": {"bucket_name": "private", **client}}
     settings.STORAGES, settings.DEALSITE_PRIVATE_BUCKET = settings.STORAGES | {"private": private}, "private"
     stop, clock = threading.Event(), {"clock": lambda: datetime.now(UTC)}
     writes = published.SharedIndex(folder / "search")

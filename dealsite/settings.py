@@ -286,7 +286,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_ALLOW_ALL_ORIGINS = False
-_BUCKET, _FOLDER = "storages.backends.s3.S3Storage", "django.core.files.storage.FileSystemStorage"
+_BUCKET, _FOLDER = "dealsite.buckets.bucket", "django.core.files.storage.FileSystemStorage"
 _media_bucket = {
     "bucket_name": DEALSITE_MEDIA_BUCKET,
     "region_name": DEALSITE_REGION,

@@ -15,11 +15,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.base import ContentFile
-from django.core.files.storage import Storage
+from django.core.files.storage import Storage, storages
 from django.core.mail import get_connection, send_mail
 
 from dealsite import environment
-from dealsite.buckets import impatient
 from dealsite.data import table
 from dealsite.data.catalogue import brands, categories
 from dealsite.data.entities.chart import ENTITIES
@@ -53,13 +52,12 @@ def buckets(now: datetime) -> Iterator[Finding]:
     """Try each bucket that a setting names."""
     name = f"setup-{new_ulid(now)}.txt"
     if bucket := settings.DEALSITE_MEDIA_BUCKET:  # the public may see pictures/ alone
-        media = impatient("default")
-        yield from _tried("DEALSITE_MEDIA_BUCKET", bucket, media, f"pictures/{name}", is_public=True)
+        pictures = storages["default"]
+        yield from _tried("DEALSITE_MEDIA_BUCKET", bucket, pictures, f"pictures/{name}", is_public=True)
     if bucket := settings.DEALSITE_PRIVATE_BUCKET:
-        private = impatient("private")
-        yield from _tried("DEALSITE_PRIVATE_BUCKET", bucket, private, name, is_public=False)
+        yield from _tried("DEALSITE_PRIVATE_BUCKET", bucket, storages["private"], name, is_public=False)
     if settings.DEALSITE_LAKE:
-        yield from _tried("DEALSITE_LAKE", settings.DEALSITE_LAKE, impatient("lake"), name, is_public=False)
+        yield from _tried("DEALSITE_LAKE", settings.DEALSITE_LAKE, storages["lake"], name, is_public=False)
     elif not settings.DEALSITE_MEDIA_BUCKET and not settings.DEALSITE_EMBEDDED:
         todo = "Right for a single machine; several need DEALSITE_MEDIA_BUCKET and DEALSITE_PRIVATE_BUCKET."
         yield Finding("buckets", "Pictures and files are on this machine's disk.", todo, is_needed=False)

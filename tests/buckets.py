@@ -22,4 +22,4 @@ def empty_bucket(endpoint_url: str, name: str, **options: Any) -> dict[str, Any]
     made.create()
     made.objects.delete()
     place = {"bucket_name": name, "region_name": REGION, "endpoint_url": endpoint_url}
-    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": place | options}
+    return {"BACKEND": "dealsite.buckets.bucket", "OPTIONS": place | options}

@@ -24,9 +24,10 @@ from typing import Any
 import orjson
 import structlog
 from django.core.files import File
+from django.core.files.storage import storages
 from django.utils import timezone
 
-from dealsite.buckets import SEARCH, delete, files, impatient
+from dealsite.buckets import SEARCH, delete, files
 from dealsite.data import table
 from dealsite.data.jobs.leases import Lease
 from dealsite.data.keys import Key
@@ -138,7 +139,7 @@ class SharedIndex(SearchIndex):
         bucket: Any = None,
     ) -> None:
         super().__init__(root)
-        self._bucket = bucket or impatient("private")
+        self._bucket: Any = bucket or storages["private"]
         self._refused: type[Exception] = self._bucket.connection.meta.client.exceptions.ClientError
         self._clock, self._ticks = clock, ticks
         self._place = f"{SEARCH}{table.name()}/{reader.READABLE}"

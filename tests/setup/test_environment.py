@@ -187,11 +187,15 @@ def test_pictures_in_a_bucket_may_be_shown_from_there_alone(tmp_path):
         "CONTENT_SECURITY_POLICY",
         "STORAGES",
         DEALSITE_MEDIA_BUCKET="pictures",
+        DEALSITE_PRIVATE_BUCKET="private",
+        DEALSITE_LAKE="s3://questions/lake",
         AWS_REGION="eu-west-1",
     )
     host = "https://pictures.s3.eu-west-1.amazonaws.com"
     assert found["MEDIA_URL"] == f"{host}/"
     assert found["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["img-src"] == ["'self'", host]
+    backends = {found["STORAGES"][alias]["BACKEND"] for alias in ("default", "private", "lake")}
+    assert backends == {"dealsite.buckets.bucket"}
     options = found["STORAGES"]["default"]["OPTIONS"]
     assert options["object_parameters"] == {"CacheControl": "public, max-age=31536000, immutable"}
     assert "default_acl" not in options  # who may read them is the bucket's to say

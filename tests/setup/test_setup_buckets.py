@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,8 +12,12 @@ import pytest
 from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
 
-from dealsite import site_setup
-from dealsite.buckets import impatient
+from dealsite import buckets, site_setup
+from dealsite.data.jobs.exports import DELETE_EXPORT, DeletionPayload
+from dealsite.data.jobs.jobs import Job
+from dealsite.data.jobs.payloads import payload_to_item
+from dealsite.data.table.ids import new_ulid
+from dealsite.worker import exports
 from tests.buckets import empty_bucket
 from tests.builders import NOW
 
@@ -35,10 +41,7 @@ def site(s3: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     options = {"region_name": "us-east-1", "endpoint_url": s3, "access_key": "x", "secret_key": "x"}
 
     def of(name: str, **more: Any) -> dict[str, Any]:
-        return {
-            "BACKEND": "storages.backends.s3.S3Storage",
-            "OPTIONS": options | {"bucket_name": name, **more},
-        }
+        return {"BACKEND": "dealsite.buckets.bucket", "OPTIONS": options | {"bucket_name": name, **more}}
 
     media = of("media", querystring_auth=False, default_acl="public-read")
     lake = of("questions", location="lake")
@@ -69,13 +72,27 @@ def test_it_asks_for_a_picture_where_the_cdn_shows_pictures_alone(site: Any, mon
     assert private.startswith("/private/setup-")
 
 
-@pytest.mark.parametrize("alias", ["default", "private"])
-def test_a_bucket_that_does_not_answer_is_given_up_soon(site: Any, alias: str):
+@pytest.mark.parametrize("alias", ["default", "private", "lake"])
+def test_a_bucket_that_does_not_answer_is_given_up_well_within_the_lease_of_a_job(site: Any, alias: str):
     of_site: Any = storages[alias]
-    config = impatient(alias).connection.meta.client.meta.config
-    assert (config.connect_timeout, config.read_timeout) == (5.0, 5.0)
+    config = of_site.connection.meta.client.meta.config
+    assert (config.connect_timeout, config.read_timeout) == (10.0, 10.0)
     assert config.retries["total_max_attempts"] == 2
-    assert of_site.connection.meta.client.meta.config.connect_timeout == 60
+
+
+def test_what_is_to_be_deleted_waits_for_no_bucket_that_never_answers(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        options = site.STORAGES["private"]["OPTIONS"] | {"endpoint_url": address}
+        monkeypatch.setattr(buckets, "ANSWER_SECONDS", 0.1)
+        site.STORAGES = site.STORAGES | {"private": site.STORAGES["private"] | {"OPTIONS": options}}
+        payload = payload_to_item(DeletionPayload(new_ulid(NOW)))
+        began = time.monotonic()
+        with pytest.raises(Exception, match="Read timeout"):
+            exports.delete_export(Job(new_ulid(NOW), DELETE_EXPORT, payload), NOW)
+    assert time.monotonic() - began < 10
 
 
 def test_pictures_that_nobody_can_see_are_named_and_private_files_that_all_can(site: Any):
