@@ -364,7 +364,10 @@ class SharedIndex(SearchIndex):
         is_other = generation != reader.current_generation(self.folder)
         lacking: dict[str, list[str]] = {}
         for name, pack in newest.packs.items():
-            if is_other or known.packs.get(name) != pack or not (generation / name).is_file():
+            is_known = (
+                is_other or known.packs.get(name) == pack
+            )  # of another one, what an earlier try fetched
+            if not (is_known and (generation / name).is_file()):
                 lacking.setdefault(pack, []).append(name)
         (generation / OfficeDocument.part).mkdir(mode=0o700, parents=True, exist_ok=True)
         for pack, names in lacking.items():
@@ -382,6 +385,7 @@ class SharedIndex(SearchIndex):
             try:
                 reader.check_generation(generation)
             except reader.Broken as error:
+                shutil.rmtree(generation)
                 raise Damaged(str(error)) from error
             reader.use_generation(generation)
         write_whole(self.folder / POINTER, orjson.dumps(asdict(newest)))
@@ -416,7 +420,7 @@ class SharedIndex(SearchIndex):
         now, left = self._ticks(), {}
         for path in generation.rglob("*.*"):
             name = str(path.relative_to(generation))
-            if FILE.fullmatch(name) and name not in pointer.packs:
+            if FILE.fullmatch(name.removesuffix(".new")) and name not in pointer.packs:
                 left[name] = self._left.get(name, now)
                 if now - left[name] >= LEFT_SECONDS:
                     path.unlink(missing_ok=True)

@@ -502,6 +502,59 @@ def test_what_is_deleted_or_damaged_on_a_machine_it_fetches_again(machine: Any, 
     assert b.finds() == ["Lamp"]
 
 
+def fetched(machine: Any, fails_at: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let a machine fetch what is new, but for the n-th pack; return the packs that it asked for."""
+    asked: list[str] = []
+    opens = SharedIndex._object
+
+    def noted(index: SharedIndex, name: str) -> Any:
+        if name.endswith(".zip"):
+            asked.append(name)
+            if len(asked) == fails_at:
+                away()
+        return opens(index, name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SharedIndex, "_object", noted)
+        machine.turn()
+    return asked
+
+
+def test_a_new_machine_asks_once_for_each_pack_whatever_breaks_off(
+    machine: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch
+):
+    a, b = machine("a"), machine("b")
+    for number in range(4):
+        publish(f"Lamp {number}")
+        a.turn()
+    packs = {*pointer_of(bucket)["packs"].values()}
+    assert len(packs) > 2
+    first = fetched(b, 3, monkeypatch)
+    assert len(first) == 3
+    assert b.finds() == []
+    second = fetched(b, 0, monkeypatch)
+    assert {*second} == packs - {*first[:2]}
+    assert b.finds() == a.finds() == [f"Lamp {number}" for number in range(4)]
+
+
+def test_what_was_fetched_and_is_damaged_is_fetched_again(
+    machine: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch
+):
+    a, b = machine("a"), machine("b")
+    for number in range(4):
+        publish(f"Lamp {number}")
+        a.turn()
+    fetched(b, 3, monkeypatch)
+    file = next(b.folder.glob("*/*.store"))
+    content = bytearray(file.read_bytes())
+    content[0] ^= 1
+    file.write_bytes(bytes(content))
+    b.turn()
+    assert b.finds() == []
+    b.turn()
+    assert b.finds() == a.finds()
+
+
 HOSTILE = (
     {"generation": "../other"},
     {"packs": {"../../secret_key": "00000001-00000001.zip"}},
@@ -601,6 +654,23 @@ def test_packs_and_files_that_nothing_names_go_after_a_minute(machine: Any, buck
     assert not packs & left[0]
     assert not files & left[1]
     assert len(b.finds()) == len(a.finds()) == 19
+
+
+def test_what_a_kill_left_half_fetched_goes_after_a_minute(machine: Any, bucket: Any, ticks: Clock):
+    a, b = machine("a"), machine("b")
+    publish("Lamp")
+    a.turn()
+    b.turn()
+    left = b.folder / pointer_of(bucket)["generation"] / f"{'0' * 32}.idx.new"
+    left.write_bytes(b"half")
+    is_there: list[bool] = []
+    for _ in range(8):
+        publish("Mug")
+        ticks.seconds += leases.RENEW_SECONDS - published.LOOK_SECONDS  # a turn takes the rest
+        a.turn()
+        b.turn()
+        is_there.append(left.exists())
+    assert is_there == [True] * 6 + [False] * 2
 
 
 def test_what_builds_with_another_format_published_stays_for_a_week(

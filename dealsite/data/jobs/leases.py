@@ -71,7 +71,7 @@ class Lease:
     def take(self, *, by_force: bool = False) -> bool:
         """Take it if nobody renews it, or `by_force` in any case; renew it where that is due; tell whether it is held.
 
-        1 get or put each 10 seconds, and 1 put where it can be taken. Raises DataError; a renewal that fails is no error.
+        1 get or put each 10 seconds, and 1 put where it can be taken. Raises DataError, unless it is held still.
         """
         now = self._ticks()
         if self.is_held:
