@@ -233,7 +233,7 @@ def fetch() -> None:
             for left in root.glob(f"{FETCHING}*"):
                 shutil.rmtree(left, ignore_errors=True)
             made = root / f"{FETCHING}{id_}"
-            for path in files(bucket, id_):
+            for path in [*files(bucket, id_)]:  # listed whole: what is deleted meanwhile is missed then
                 target = made / path.removeprefix(f"{id_}/")
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with bucket.open(path) as file, target.open("wb") as out:

@@ -185,6 +185,30 @@ def test_one_that_was_not_fetched_whole_is_fetched_again(
     assert snapshots.newest() == tmp_path / "other" / "lake" / first.name
 
 
+def test_one_that_is_deleted_while_it_is_fetched_is_not_kept(
+    fresh_table: Any, bucket: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    first = make()
+    settings.VAR = tmp_path / "other"
+    snapshots.fetch()
+    settings.VAR = tmp_path / "var"
+    second = make(LATER)
+    opens, opened = type(bucket).open, []
+
+    def open_slowly(self: Any, name: str, mode: str = "rb") -> Any:
+        opened.append(name)
+        if len(opened) == 2:  # after the pointer, the first table
+            for path in {*files(self, second.name)} - {name}:
+                self.delete(path)
+        return opens(self, name, mode)
+
+    settings.VAR = tmp_path / "other"
+    with monkeypatch.context() as patched:
+        patched.setattr(type(bucket), "open", open_slowly)
+        snapshots.fetch()
+    assert snapshots.newest() == tmp_path / "other" / "lake" / first.name
+
+
 def test_a_later_one_stays_the_newest_where_an_earlier_comes_after_it(
     fresh_table: Any, bucket: Any, var: Path
 ):
