@@ -22,9 +22,11 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
+from django.utils import timezone
 
 from dealsite.buckets import delete, files
 from dealsite.data import table
+from dealsite.data.jobs.jobs import AHEAD
 from dealsite.data.table.convert import Item
 from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.lake import exports
@@ -50,7 +52,7 @@ def newest() -> Path | None:
     """Return the folder of the newest snapshot of this machine; a newer one in the bucket is fetched meanwhile."""
     if settings.DEALSITE_LAKE:
         _fetch_soon()
-    ids = _ids(_root())
+    ids = _ids(_root(), timezone.now())
     return _root() / ids[-1] if ids else None
 
 
@@ -58,8 +60,13 @@ def _root() -> Path:
     return Path(settings.VAR) / "lake"
 
 
-def _ids(root: Path) -> list[str]:
-    return sorted(path.name for path in root.iterdir() if is_ulid(path.name)) if root.is_dir() else []
+def _ids(root: Path, now: datetime) -> list[str]:
+    return _in_order((path.name for path in root.iterdir()), now) if root.is_dir() else []
+
+
+def _in_order(names: Iterable[str], now: datetime) -> list[str]:
+    """Return the ids among some names, the newest last; those of a clock that was ahead come before all others."""
+    return sorted(filter(is_ulid, names), key=lambda id_: (time_of(id_) <= now + AHEAD, id_))
 
 
 @contextlib.contextmanager
@@ -76,7 +83,7 @@ def making(*, now: datetime) -> Iterator[tuple[Path, int]]:
         made = root / f"{MAKING}{id_}"
         items = exports.items(id_) if exports.is_offered() else table.scan_all()
         yield made, write(items, made)
-        _keep(made, root / id_)
+        _keep(made, root / id_, now)
         if settings.DEALSITE_LAKE:
             _publish(root / id_, storages["lake"], now)
 
@@ -167,7 +174,7 @@ def athena_ddl(location: str, database: str) -> list[str]:
     return made
 
 
-def _keep(made: Path, folder: Path) -> None:
+def _keep(made: Path, folder: Path, now: datetime) -> None:
     """Let a folder count, once all that is in it would outlive a power cut; and delete older ones."""
     for path in [*made.rglob("*"), made]:
         handle = os.open(path, os.O_RDONLY)
@@ -176,8 +183,9 @@ def _keep(made: Path, folder: Path) -> None:
         finally:
             os.close(handle)
     made.rename(folder)
-    for old in _ids(folder.parent)[:-KEPT]:
-        shutil.rmtree(folder.parent / old, ignore_errors=True)
+    for old in _ids(folder.parent, now)[:-KEPT]:
+        if old != folder.name:  # which is the newest, whatever the clocks of machines say
+            shutil.rmtree(folder.parent / old, ignore_errors=True)
 
 
 def _publish(snapshot: Path, bucket: Storage, now: datetime) -> None:
@@ -185,13 +193,14 @@ def _publish(snapshot: Path, bucket: Storage, now: datetime) -> None:
     for path in sorted(path for path in snapshot.rglob("*") if path.is_file()):
         with path.open("rb") as file:
             bucket.save(f"{snapshot.name}/{path.relative_to(snapshot)}", File(file))
-    named = max(snapshot.name, _named(bucket))
+    named = _in_order([snapshot.name, _named(bucket)], now)[-1]
     if named == snapshot.name:
         for entity in ENTITIES:
             listed = f"{settings.DEALSITE_LAKE}/{snapshot.name}/{entity.table}/0.parquet\n"
             bucket.save(f"{LISTED}/{entity.table}/symlink.txt", ContentFile(listed.encode()))
         bucket.save(POINTER, ContentFile(snapshot.name.encode()))
-    old = [name for name in sorted(filter(is_ulid, bucket.listdir("")[0]))[:-KEPT] if name < named]
+    ids = _in_order({*bucket.listdir("")[0], named}, now)
+    old = ids[:-KEPT][: ids.index(named)]
     begun = filter(is_ulid, bucket.listdir(exports.FOLDER)[0])
     left = [name for name in begun if time_of(name) < now - EXPORT_KEPT]
     for folder in [*old, *(f"{exports.FOLDER}/{name}" for name in left)]:
@@ -238,6 +247,6 @@ def fetch() -> None:
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with bucket.open(path) as file, target.open("wb") as out:
                     shutil.copyfileobj(file, out)
-            _keep(made, root / id_)
+            _keep(made, root / id_, timezone.now())
     except Exception as error:  # noqa: BLE001 - whatever the library of a storage raises; the last one goes on
         logger.warning("snapshot_not_fetched", reason=str(error))

@@ -139,7 +139,8 @@ class SharedIndex(SearchIndex):
         bucket: Any = None,
     ) -> None:
         super().__init__(root)
-        self._bucket: Any = bucket or storages["private"]
+        private: Any = storages["private"]
+        self._bucket = bucket or private
         self._refused: type[Exception] = self._bucket.connection.meta.client.exceptions.ClientError
         self._clock, self._ticks = clock, ticks
         self._place = f"{SEARCH}{table.name()}/{reader.READABLE}"

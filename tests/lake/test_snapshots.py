@@ -17,13 +17,14 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.core.management import call_command
+from django.utils import timezone
 
 from dealsite.ask import numbers
 from dealsite.buckets import files
 from dealsite.data import table
 from dealsite.data.table import client
 from dealsite.data.table.errors import DataError
-from dealsite.data.table.ids import new_ulid, time_of
+from dealsite.data.table.ids import is_ulid, new_ulid, time_of
 from dealsite.lake import exports, snapshots
 from dealsite.lake.entities import ENTITIES
 from tests.buckets import KEYS, empty_bucket
@@ -218,6 +219,51 @@ def test_a_later_one_stays_the_newest_where_an_earlier_comes_after_it(
     assert snapshots._named(bucket) == late.name
     with bucket.open("newest/deals/symlink.txt") as file:
         assert file.read().decode() == f"s3://deals/lake/{late.name}/deals/0.parquet\n"
+
+
+def test_one_of_a_clock_that_was_ahead_is_not_the_newest_once_that_is_right(
+    fresh_table: Any, bucket: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    moment = [NOW]
+    monkeypatch.setattr(timezone, "now", lambda: moment[0])
+    for hours in (0, 1):
+        moment[0] = NOW + timedelta(days=60, hours=hours)
+        assert time_of(make(moment[0]).name) == moment[0]
+    for hours in (0, 1):
+        moment[0] = NOW + timedelta(hours=hours)
+        right = make(moment[0])
+        assert time_of(right.name) == moment[0]
+        assert snapshots._named(bucket) == right.name
+        assert len([name for name in bucket.listdir("")[0] if is_ulid(name)]) == 2
+    settings.VAR = tmp_path / "other"
+    snapshots.fetch()
+    assert snapshots.newest() == tmp_path / "other" / "lake" / right.name
+
+
+def test_one_that_a_clock_behind_gave_an_earlier_id_is_fetched_once(
+    fresh_table: Any, bucket: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = tmp_path / "other"
+    monkeypatch.setattr(timezone, "now", lambda: LATER)
+    for moment in (NOW, LATER):
+        make(moment)
+        settings.VAR = other
+        snapshots.fetch()
+        settings.VAR = tmp_path / "var"
+    behind = NOW - timedelta(days=60)
+    monkeypatch.setattr(timezone, "now", lambda: behind)
+    made = make(behind).name
+    assert snapshots._named(bucket) == made
+    settings.VAR = other
+    monkeypatch.setattr(timezone, "now", lambda: LATER)
+    snapshots.fetch()
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshots, "_keep", None)
+        snapshots.fetch()
+    assert (other / "lake" / made).is_dir()
+    newest = snapshots.newest()
+    assert newest is not None
+    assert time_of(newest.name) == LATER
 
 
 def test_the_bucket_keeps_two_and_what_dead_exports_left_goes(fresh_table: Any, bucket: Any):
