@@ -1,5 +1,7 @@
 """The jobs of accounts: what a deleted user leaves behind, many messages and watches at once. Each may run twice."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,6 +19,9 @@ from dealsite.data.people.users import REMOVE_USER, RemovalPayload
 SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
 BATCH = 100
 BATCHES_AT_ONCE = 10  # well within the time of a lease
+TURN_SECONDS = 15.0  # then other jobs get their turn
+
+monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +35,19 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
     """Remove what a deleted user leaves behind: sessions, messages, cart, saved views, likes, watches and counts.
 
     What runs for them just now is paused, as of an editor who lost the role.
-    It runs a second time when the indexes have caught up, and whoever was about to send them a message has done so.
-    1 query a page of each + 1 write each.
+    It goes on after its turn while there are messages, and runs once more when the indexes have caught up, and whoever
+    was about to send them a message has done so. 1 query a page of each + 1 write each.
     """
+    began = monotonic()
     username = payload_from_item(RemovalPayload, job.payload).username
     sessions.end_all(username)
     sessions.stop_running(username, by=SITE, now=now)
     relations.remove_all(username)
-    messages.delete_all(username)
     cart_changes.clear(username)
     saved_views.forget(username)
+    while messages.delete_all(username, limit=BATCH):
+        if (spent := monotonic() - began) >= TURN_SECONDS:
+            return now + timedelta(seconds=spent)
     if payload_from_item(RemovalCheckpoint, job.checkpoint).looked:
         return None
     jobs.save_checkpoint(job, payload_to_item(RemovalCheckpoint(looked=True)), now=now)

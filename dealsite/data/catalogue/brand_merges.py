@@ -4,7 +4,8 @@ The merged brand stays as an item that says where it went, so whatever still nam
 in the trash, finds the other. No transaction writes a deal to it any more (`brands.check_brand`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,6 +31,9 @@ from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Update, Write, at_version, equals, present
 
 INDEX_LAG = timedelta(seconds=10)  # an index may show a deal this much later; then a second look is taken
+TURN_SECONDS = 15.0  # then other jobs get their turn
+
+monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
 
 @access_pattern(
@@ -37,18 +41,20 @@ INDEX_LAG = timedelta(seconds=10)  # an index may show a deal this much later; t
     "1 batch get + 2 queries + 2 gets + 2 transactions",
 )
 def rename_brand(job: jobs.Job, now: datetime) -> datetime | None:
-    """Carry out a job of this kind; returns when to run again: once more, for deals that indexes showed late.
+    """Carry out a job of this kind; returns when to go on after its turn, or once more for what indexes showed late.
 
     A brand renamed once more meanwhile has a job of its own, and this one ends. 1 batch get, 1 query for
     each 100 deals of a year, and 1 get and 1 transaction for each deal with another name.
     """
-    payload = payload_from_item(brands.RenamePayload, job.payload)
+    payload, began = payload_from_item(brands.RenamePayload, job.payload), monotonic()
     try:
         brand = brands.get_with_counts(payload.brand)
     except NotFound:
         return None
     try:
         for kind, row_id in _rows_with_another_name(brand):
+            if (spent := monotonic() - began) >= TURN_SECONDS:
+                return now + timedelta(seconds=spent)
             table.retrying(partial(_rename_on_draft if kind == "Draft" else _rename_on_deal, row_id, brand))
     except BrandChanged:
         return None

@@ -136,10 +136,12 @@ def delete(username: str, message_id: str) -> None:
 
 
 @access_pattern("delete all messages one by one", "1 query + 1 delete")
-def delete_all(username: str) -> None:
-    """Delete all messages of a user who is gone. 1 query a page + 1 delete each."""
-    for item in table.query_all(keys.message.partition(username), consistent=True):
-        table.write(Delete(key=(item["PK"], item["SK"])))
+def delete_all(username: str, *, limit: int) -> int:
+    """Delete up to `limit` messages of a user who is gone; return how many there were. 1 query + 1 delete each."""
+    rows = table.query(keys.message.partition(username), limit=limit, consistent=True)
+    for row in rows:
+        table.write(Delete(key=(row["PK"], row["SK"])))
+    return len(rows)
 
 
 @access_pattern("deliver new messages, 25 at a time", "1 batch insert")
