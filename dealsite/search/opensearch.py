@@ -304,7 +304,7 @@ class OpenSearchIndex:
             self.follow()
         elif not was_held:
             with _as_the_consumer_knows():
-                self._delete_unused()
+                self._delete_unused(own=False)  # one that is being made is not in use yet
         return self._lease.is_held
 
     def leave(self) -> None:
@@ -384,8 +384,8 @@ class OpenSearchIndex:
             return next(iter(client().indices.get_alias(name=base())), None)
         return None
 
-    def _delete_unused(self) -> None:
-        """Delete generations that are not in use, and what nobody of another format has fed for a day. 2 requests."""
+    def _delete_unused(self, *, own: bool = True) -> None:
+        """Delete what nobody of another format has fed for a day, and `own` generations not in use. 2 requests."""
         pattern = re.compile(
             rf"({re.escape(site())}-\d+-[0-9a-f]{{8}})-[0-9a-f]{{16}}(-{OfficeDocument.part})?"
         )
@@ -393,7 +393,8 @@ class OpenSearchIndex:
         for name, found in client().indices.get(index=f"{site()}-*").items():
             match = pattern.fullmatch(name)
             if match and match[1] == base():
-                left += [name] * (not found["aliases"].keys() & {named(base(), kind) for kind in KINDS})
+                is_used = found["aliases"].keys() & {named(base(), kind) for kind in KINDS}
+                left += [name] * (own and not is_used)
             elif match and (known := _checkpoint(match[1])) and not known.reaches(self._clock()):
                 left.append(name)
         if left:

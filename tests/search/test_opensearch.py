@@ -26,7 +26,7 @@ from dealsite.search.office_finding import OrdersQuestion, every_order
 from dealsite.search.opensearch import OpenSearchIndex
 from dealsite.search.question import Question
 from dealsite.search.site_index import search_index
-from dealsite.stream import consumer_status
+from dealsite.stream import consumer_status, rebuilding
 from dealsite.stream.consumer import Poison, Troubles, opened
 from dealsite.stream.rebuilding import TurnLost
 from dealsite.stream.records import Stream
@@ -446,6 +446,31 @@ def test_a_rebuild_takes_over_what_another_feeds_and_gives_it_back(
     ticks[0] += leases.RENEW_SECONDS
     assert a.turn()
     assert finds() == ["Lamp", "Mug"]
+
+
+def test_a_rebuild_keeps_what_it_makes_while_a_worker_takes_the_lease(
+    machine: Any, ticks: list[float], monkeypatch: pytest.MonkeyPatch
+):
+    a, b = machine("a"), machine("b")
+    publish("Lamp")
+    a.turn()
+    used = a.index._used()
+    a.index.leave()
+    scan = table.scan_all
+    led: list[bool] = []
+
+    def scan_slowly(**given: Any) -> Any:
+        for item in scan(**given):
+            if not led:
+                led.append(a.index.leads())
+            yield item
+
+    monkeypatch.setattr(table, "scan_all", scan_slowly)
+    ticks[0] += leases.RENEW_SECONDS
+    rebuilding.rebuild(b.index, now=now())
+    assert led == [True]
+    assert b.index._used() not in (None, used)
+    assert finds() == ["Lamp"]
 
 
 def test_what_it_refuses_is_skipped_and_all_else_is_found(machine: Any, monkeypatch: pytest.MonkeyPatch):
