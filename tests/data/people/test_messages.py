@@ -187,7 +187,8 @@ def test_very_many_are_marked_read_by_a_job(wait_for_indexes):
 
 def test_with_an_account_go_its_messages():
     send(1)
-    assert [measured(messages.delete_all)("sam", limit=9) for _ in range(2)] == [1, 0]
+    assert measured(messages.delete_all)("sam", limit=9) == 1
+    assert messages.delete_all("sam", limit=9) == 0
     assert messages.inbox("sam").rows == []
 
 
