@@ -272,7 +272,7 @@ def test_a_check_that_fails_is_tried_again_later_and_in_the_end_with_a_sample(ti
     with monkeypatch.context() as patch:
         patch.setattr(checks, "find", fail)
         schedule.run(job, schedule.check_table, clock=time.now)
-    again = jobs.take_next(now=NIGHT + timedelta(seconds=3))
+    again = jobs.take_next(now=NIGHT + timedelta(seconds=4))
     assert again is not None
     assert again.error
     (noted,) = command_runs.newest(CHECK.kind, now=EVER)
