@@ -365,9 +365,8 @@ class SharedIndex(SearchIndex):
         is_other = generation != reader.current_generation(self.folder)
         lacking: dict[str, list[str]] = {}
         for name, pack in newest.packs.items():
-            is_known = (
-                is_other or known.packs.get(name) == pack
-            )  # of another one, what an earlier try fetched
+            # Of another generation what is there was fetched by an earlier try.
+            is_known = is_other or known.packs.get(name) == pack
             if not (is_known and (generation / name).is_file()):
                 lacking.setdefault(pack, []).append(name)
         (generation / OfficeDocument.part).mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -52,6 +52,7 @@ class User:
     `email` is confirmed, '' for none; `pending_email` waits for its link to be followed (see email_addresses.py).
     `muted`: wants no messages about hot deals. `two_factor` is the id of the second factor that signing in
     asks for (see two_factor.py), '' for none. `suspended_at`: since when they may not sign in, None if they may.
+    `take_backs`: the mails whose links give an address back that they had, the oldest first.
     """
 
     username: str
@@ -68,9 +69,7 @@ class User:
     suspended_at: datetime | None = None
     preferences: Preferences = USUAL
     pending_email: str = ""
-    take_backs: tuple[
-        str, ...
-    ] = ()  # the mails whose links give an address back that they had, the oldest first
+    take_backs: tuple[str, ...] = ()
 
     @property
     def roles_in_order(self) -> list[str]:
