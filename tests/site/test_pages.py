@@ -191,7 +191,8 @@ def test_a_page_is_open_to_whom_its_decorators_name_and_shut_to_all_others(visit
             continue
         address = route.addresses(site)[0]
         answer = answer_of(browser, address)
-        to_sign_in = answer.get("Location", "") == f"/account/sign-in/?{urlencode({'next': address})}"
+        back = "" if route.page.kind == "action" else f"?{urlencode({'next': address})}"
+        to_sign_in = answer.get("Location", "") == f"/account/sign-in/{back}"
         if may_see(route, visitor):
             if to_sign_in or (answer.status_code == 403 and route.name not in OF_AN_AUDIENCE):
                 wrong.append((address, answer.status_code))

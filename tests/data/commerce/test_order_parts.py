@@ -209,7 +209,7 @@ def test_an_order_can_cost_less_and_no_more_than_a_line_came_to_is_given_back():
     work(NOW + 6 * HOUR, Ledger())
     money = orders.get("ann", order.id).card.money
     assert money == OrderMoney(processed=Decimal("239.70"), refunded=Decimal("239.70"))
-    with pytest.raises(Invalid, match=r"enter an amount up to 0\.00"):
+    with pytest.raises(Invalid, match=r"enter an amount up to €0\.00"):
         reduce(order, {first: "0.01"}, 7)
 
 
@@ -224,12 +224,12 @@ def test_an_order_can_cost_less_and_no_more_than_a_line_came_to_is_given_back():
         (lambda order, line: cancel(order, {line: 1}, seen=0), "This form is damaged"),
         (lambda order, line: cancel(order, {line: 1}, seen=2), "This form is damaged"),
         (lambda order, line: take_back(order, {line: 1}), "Of “Deal 1”, 0 can be chosen now."),
-        (lambda order, line: reduce(order, {line: "239.71"}), "enter an amount up to 239.70"),
-        (lambda order, line: reduce(order, {line: "-1"}), "enter an amount up to 239.70"),
+        (lambda order, line: reduce(order, {line: "239.71"}), "enter an amount up to €239.70"),
+        (lambda order, line: reduce(order, {line: "-1"}), "enter an amount up to €239.70"),
         (lambda order, line: reduce(order, {line: "0"}), "Choose how many pieces"),
         (lambda order, line: look(order, cancel, {line: 4}), "Of “Deal 1”, 3 can be chosen now."),
         (lambda order, line: look(order, take_back, {line: 1}), "Of “Deal 1”, 0 can be chosen now."),
-        (lambda order, line: look(order, reduce, {line: "239.71"}), "enter an amount up to 239.70"),
+        (lambda order, line: look(order, reduce, {line: "239.71"}), "enter an amount up to €239.70"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_happens(act, error):
