@@ -28,7 +28,7 @@ NEW_SECONDS = 30.0  # from its start until a new machine finds
 IDLE_SECONDS = 20.0
 
 
-@pytest.mark.sample(quick=0, whole=1)
+@pytest.mark.sample(quick=0, whole=2)
 def test_a_deal_is_found_on_every_machine_and_whatever_dies_another_goes_on(
     start_machine: Callable[[str], Machine], record_property: Callable[[str, object], None]
 ):
@@ -67,7 +67,7 @@ def test_a_deal_is_found_on_every_machine_and_whatever_dies_another_goes_on(
     assert took["taken over"] < leases.SPAN_SECONDS + leases.RENEW_SECONDS + 2 * busy
 
 
-@pytest.mark.sample(quick=0, whole=1)
+@pytest.mark.sample(quick=0, whole=2)
 def test_two_machines_share_a_message_and_whose_worker_dies_another_one_goes_on(
     start_machine: Callable[[str], Machine],
     own_engine: Engine,
@@ -104,7 +104,7 @@ def test_two_machines_share_a_message_and_whose_worker_dies_another_one_goes_on(
     assert (len(got), {*got.values()}) == (USERS + 1, {1})
 
 
-@pytest.mark.sample(quick=0, whole=1)
+@pytest.mark.sample(quick=0, whole=2)
 def test_a_site_at_rest_asks_for_next_to_nothing(
     start_site: Callable[..., Site], record_property: Callable[[str, object], None]
 ):

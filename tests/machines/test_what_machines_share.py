@@ -50,7 +50,7 @@ def publish_by_form(editor: Browser, word: str, **more: str) -> Deal:
     return deals.get(drafts.get(draft_id).published_as)
 
 
-@pytest.mark.sample(quick=0, whole=1)
+@pytest.mark.sample(quick=0, whole=2)
 def test_what_is_published_on_one_machine_another_shows_finds_and_feeds_with_its_picture(
     start_machine: Callable[..., Machine], moto_engine: str, record_property: Callable[[str, object], None]
 ):
@@ -90,7 +90,7 @@ def test_what_is_published_on_one_machine_another_shows_finds_and_feeds_with_its
     assert took < SHOWN_SECONDS
 
 
-@pytest.mark.sample(quick=0, whole=1)
+@pytest.mark.sample(quick=0, whole=2)
 def test_a_question_has_the_same_answer_on_each_machine(start_machine: Callable[..., Machine]):
     publish("Lamp")
     publish("Mug")
@@ -166,7 +166,7 @@ def visited(machine: Machine, deal: Deal) -> Iterator[Counter[object]]:
         visitor.join()
 
 
-@pytest.mark.sample(quick=0, whole=1)
+@pytest.mark.sample(quick=0, whole=2)
 def test_one_of_two_machines_is_upgraded_and_neither_index_disturbs_the_other(
     start_machine: Callable[..., Machine],
     newer_build: Path,
