@@ -107,7 +107,7 @@ def _send(
     from dealsite.data.jobs import jobs, processes
 
     url = settings.DYNAMODB_ENDPOINT_URL
-    running = [_worker(url, folder, number, slower) for number in range(workers)]
+    running = [_worker(url, folder / f"worker-{number}", slower) for number in range(workers)]
     while len(processes.listed(now=datetime.now(UTC))) < workers:
         time.sleep(0.1)
     started = time.perf_counter()
@@ -118,28 +118,24 @@ def _send(
         time.sleep(0.2)
     seconds = time.perf_counter() - started
     told = []
-    for number, one in enumerate(running):
-        one.terminate()
-        one.wait()
-        told.append(
-            json.loads(_said(folder, number).read_text().rpartition("\n")[2])
-        )  # mails stand before it
+    for process, said in running:
+        process.terminate()
+        process.wait()
+        told.append(json.loads(said.read_text().rpartition("\n")[2]))  # mails stand before it
     if (sent := jobs.get(job_id).progress["sent"]) != users:
         raise SystemExit(f"{sent:,} messages went to {users:,} users.")
     return Sent(seconds, told, waited)
 
 
-def _worker(url: str, folder: Path, number: int, slower: int) -> subprocess.Popen[bytes]:
-    said = _said(folder, number)
-    said.parent.mkdir(parents=True, exist_ok=True)
-    environ = {**os.environ, "DYNAMODB_ENDPOINT_URL": url, "DEALSITE_VAR": str(said.parent)}
+def _worker(url: str, folder: Path, slower: int) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start a worker; return it and the file of what it says: its mails would fill a pipe."""
+    folder.mkdir(parents=True, exist_ok=True)
+    said = folder / "said"
+    environ = {**os.environ, "DYNAMODB_ENDPOINT_URL": url, "DEALSITE_VAR": str(folder)}
     command = [sys.executable, "-m", "benchmarks.sending", str(slower)]
-    with said.open("wb") as out:  # not a pipe, which its mails would fill
-        return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.DEVNULL)
-
-
-def _said(folder: Path, number: int) -> Path:
-    return folder / f"worker-{number}" / "said"
+    with said.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.DEVNULL)
+    return process, said
 
 
 def _mail(number: int) -> float:

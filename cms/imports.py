@@ -29,6 +29,7 @@ from cms.import_forms import (
     source_file_of,
     upload,
 )
+from cms.jobs import row as job_row
 from cms.lists.deal_list import query
 from cms.shared.forms import FIELD_LABELS
 from cms.shared.requests import EditorRequest, new_id_in
@@ -47,7 +48,7 @@ from dealsite.data.entities.imports import (
     OF_PRICES,
     UPLOADED,
 )
-from dealsite.data.jobs import jobs, queue
+from dealsite.data.jobs import jobs
 from dealsite.data.jobs.jobs import Job
 from dealsite.data.jobs.payloads import payload_from_item
 from dealsite.data.names import DAMAGED_FORM, slugify
@@ -148,14 +149,7 @@ def deal_import(request: EditorRequest, import_id: str) -> HttpResponse:
 
 def _steps(request: EditorRequest, one: Import) -> HttpResponse:
     """Go on with an import by what its button says."""
-    steps = {
-        "read": _read_again,
-        "check": _check,
-        "names": _name,
-        "import": _run,
-        "cancel": _cancel,
-        "undo": _undo,
-    }
+    steps = {"read": _read_again, "check": _check, "names": _name, "import": _run, "undo": _undo}
     if step := steps.get(request.POST.get("do", "")):
         return step(request, one)
     raise Invalid(DAMAGED_FORM)
@@ -234,18 +228,6 @@ def _run(request: EditorRequest, one: Import) -> HttpResponse:
     return redirect("cms_import", one.id)
 
 
-def _cancel(request: EditorRequest, one: Import) -> HttpResponse:
-    if not one.job:
-        raise NotFound(_("Nothing is being done with this file."))
-    try:
-        queue.cancel(one.job, by=request.user.username, now=timezone.now())
-    except Conflict as conflict:
-        messages.warning(request, str(conflict))
-    else:
-        messages.success(request, _("Cancelled. What was imported already stays."))
-    return redirect("cms_import", one.id)
-
-
 def _undo(request: EditorRequest, one: Import) -> HttpResponse:
     job = jobs.get(one.job)
     now, version, token = timezone.now(), _version(request), new_id_in(request, "token")
@@ -314,6 +296,7 @@ def _context(request: EditorRequest, one: Import, job: Job | None) -> dict[str, 
     return {
         "one": one,
         "job": job,
+        "row": job_row(job, now) if job else None,
         "state": state,
         "look": look,
         "busy": _is_busy(one, job),

@@ -19,7 +19,6 @@ from dealsite.data.people.users import REMOVE_USER, RemovalPayload
 SECOND_LOOK = timedelta(minutes=1)  # more than an index lags behind, and a batch of messages takes
 BATCH = 100
 BATCHES_AT_ONCE = 10  # well within the time of a lease
-TURN_SECONDS = 15.0  # then other jobs get their turn
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -46,7 +45,7 @@ def remove_user(job: Job, now: datetime) -> datetime | None:
     cart_changes.clear(username)
     saved_views.forget(username)
     while messages.delete_all(username, limit=BATCH):
-        if (spent := monotonic() - began) >= TURN_SECONDS:
+        if (spent := monotonic() - began) >= jobs.TURN_SECONDS:
             return now + timedelta(seconds=spent)
     if payload_from_item(RemovalCheckpoint, job.checkpoint).looked:
         return None

@@ -39,7 +39,6 @@ from dealsite.data.table.ids import new_ulid
 from dealsite.data.table.writes import Write
 from dealsite.search import lists
 
-TURN_SECONDS = 15.0  # then other jobs get their turn
 NOTE_SECONDS = 5.0  # between two renewals of the lease
 AT_ONCE, AT_ONCE_SECONDS = 25, 2.0  # entries that a request changes, and for how long: then a worker goes on
 NOT_FOUND = "It was deleted meanwhile."
@@ -201,7 +200,7 @@ class _Batch:
         self.writes: tuple[Write, ...] = ()
         self.changed: list[BulkResult] = []
         self.noted: list[BulkResult] = []  # what goes along with the change that is tried
-        self.turn = TURN_SECONDS
+        self.turn = jobs.TURN_SECONDS
         self.is_at_once = self.is_alone = self.was_done = False
 
     @property

@@ -56,7 +56,6 @@ PICTURES_AT_ONCE = 8  # between two notes that renew the lease: one may take 20 
 PART_ROWS = 1_000  # in a part, on average, at least
 PART_ROWS_WITH_PICTURES = 160
 NOTE_SECONDS = 2.0
-TURN_SECONDS = 15.0  # of a part: then other jobs get their turn
 LATE_REMARKS = 200  # of rows that the table rejected, kept with the job
 CATEGORIES = 100  # of the file that the site does not have
 BRANDS = 200  # that are named on the page; the report has all
@@ -203,7 +202,7 @@ class _Turn:
             if part_of(record.line, starts) != number:
                 continue
             if record.line > self.line:
-                until = until or monotonic() + TURN_SECONDS
+                until = until or monotonic() + jobs.TURN_SECONDS
                 if monotonic() >= until:
                     self.is_cut = True
                     return

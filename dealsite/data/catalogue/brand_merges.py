@@ -31,7 +31,6 @@ from dealsite.data.table.meters import access_pattern
 from dealsite.data.table.writes import Update, Write, at_version, equals, present
 
 INDEX_LAG = timedelta(seconds=10)  # an index may show a deal this much later; then a second look is taken
-TURN_SECONDS = 15.0  # then other jobs get their turn
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -53,7 +52,7 @@ def rename_brand(job: jobs.Job, now: datetime) -> datetime | None:
         return None
     try:
         for kind, row_id in _rows_with_another_name(brand):
-            if (spent := monotonic() - began) >= TURN_SECONDS:
+            if (spent := monotonic() - began) >= jobs.TURN_SECONDS:
                 return now + timedelta(seconds=spent)
             table.retrying(partial(_rename_on_draft if kind == "Draft" else _rename_on_deal, row_id, brand))
     except BrandChanged:

@@ -54,6 +54,7 @@ SILENT_AFTER = timedelta(seconds=20)
 SILENT = gettext_noop("Its worker is silent. If it has died, another one goes on within a minute.")
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=2), timedelta(minutes=1)  # of a job of an unknown kind
 MAX_TRIES = 8
+TURN_SECONDS = 15.0  # of a job that takes long: then others get theirs
 LONGEST_WAIT = timedelta(seconds=4 ** (MAX_TRIES - 1))  # for the last try
 AHEAD = timedelta(hours=1)  # of this clock: no worker's that is right is so far ahead
 LOOKED_AT = 10  # jobs of a partition that others may be taking just now

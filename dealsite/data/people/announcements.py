@@ -44,7 +44,6 @@ PART_USERS = 1000  # for fewer than that a part is too much work
 PAGE = 1000  # recipients read at once
 BATCH = 100  # recipients between two checkpoints
 FRESH_SECONDS = 5.0  # a page that was read longer ago is read again: of its users, some may be gone
-TURN_SECONDS = 15.0  # then other jobs get their turn
 
 monotonic: Callable[[], float] = time.monotonic  # replaced in tests
 
@@ -112,7 +111,7 @@ class _Sending:
                 self._send(page[first : first + BATCH])
             if is_last:
                 return None
-            if monotonic() - self.began > TURN_SECONDS:
+            if monotonic() - self.began > jobs.TURN_SECONDS:
                 return self._moment()
             parts.job_of(self.part)  # it may have been cancelled
 

@@ -469,7 +469,7 @@ def test_what_was_changed_thirty_days_ago_cannot_be_undone():
 
 @pytest.mark.engines("native", "local")
 def test_a_job_that_was_cancelled_half_way_is_undone_as_far_as_it_came(monkeypatch):
-    monkeypatch.setattr(running, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.0)
     monkeypatch.setattr("dealsite.data.editing.bulk.CHUNK", 2)
     made = make_deals(6)
     order(targets=chosen(*made))
@@ -535,7 +535,7 @@ def test_a_paused_job_changes_nothing_until_it_goes_on(monkeypatch):
 
 @pytest.mark.parametrize("turn", [0.0, 1e9])
 def test_all_of_a_list_are_changed_however_many_turns_it_takes(turn, monkeypatch, wait_for_indexes):
-    monkeypatch.setattr(running, "TURN_SECONDS", turn)
+    monkeypatch.setattr(jobs, "TURN_SECONDS", turn)
     monkeypatch.setattr(running, "CHUNK", 3)
     made = make_deals(8)
     other = make_deal(brand="Aurora", now=NOW - DAY)

@@ -16,7 +16,6 @@ from dealsite.data.editing import bulk
 from dealsite.data.editing.bulk import BulkChange
 from dealsite.data.entities.imports import CHUNK
 from dealsite.data.jobs import jobs
-from dealsite.worker import bulk as running
 from tests.builders import DAY, EDITOR, HOUR, NOW, make_brand, make_category, make_content, make_id
 from tests.jobs import run_next
 
@@ -65,7 +64,7 @@ def test_each_deal_costs_a_transaction_and_little_else_and_progress_is_kept(ids,
         return read(kind, wanted)
 
     monkeypatch.setattr(drafts, "get_entries", watch)
-    monkeypatch.setattr(running, "TURN_SECONDS", 0.0)  # a turn for each chunk, as if there were very many
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.0)  # a turn for each chunk, as if there were very many
     change = BulkChange("deal", "category", "toys-hobbies")
     bulk.start(change, job_id=JOB, by=EDITOR, asked_at=NOW, now=NOW, matching=DealFilter())
     sent = work(NOW + SECOND)

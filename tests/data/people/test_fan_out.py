@@ -358,7 +358,7 @@ def test_a_page_that_was_read_long_ago_is_read_again(wait_for_indexes, monkeypat
         return clock[0]
 
     monkeypatch.setattr(announcements, "monotonic", tick)
-    monkeypatch.setattr(announcements, "TURN_SECONDS", 1000.0)
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 1000.0)
     monkeypatch.setattr(announcements, "PAGE", 100)
     with table.metered() as meter:
         work()
