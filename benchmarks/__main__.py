@@ -92,39 +92,39 @@ def _run(options: argparse.Namespace, var: Path) -> int:
                 more_weighed, more_shown = weights.measure(name, environ)
                 weighed += more_weighed
                 shown += more_shown
-    results = report.tables(costs, served) if costs else ""
+    results: list[str] = []
+
+    def note(tables: str) -> None:
+        print(f"\n{tables}\n", flush=True)
+        results.append(tables)
+
+    if costs:
+        note(report.tables(costs, served))
     if weighed:
-        results = f"{results}\n\n{weights.tables_of(weighed, shown)}".lstrip()
+        note(weights.tables_of(weighed, shown))
     slow: list[str] = []
     asks = not options.only or "ask" in options.only
     if asks and (asked := asking.measure(ROOT, options.folder, var / "engine-ask")):
-        results = f"{results}\n\n{asking.tables_of(asked)}".lstrip()
+        note(asking.tables_of(asked))
         slow = asking.slow(asked)
     if not options.only or "fan-out" in options.only:
-        sending = fan_out.measure(var / "engine-fan-out", options.users)
-        results = f"{results}\n\n{fan_out.table_of(sending)}".lstrip()
+        note(fan_out.table_of(fan_out.measure(var / "engine-fan-out", options.users)))
     if not options.only or "search" in options.only:
-        searching = search.measure(var / "engine-search", list(contents.values())[-1])
-        results = f"{results}\n\n{search.table_of(searching)}".lstrip()
+        note(search.table_of(search.measure(var / "engine-search", list(contents.values())[-1])))
     if not options.only or "check" in options.only:
-        checked = whole_table.measure(var / "engine-check", list(contents.values())[-1])
-        results = f"{results}\n\n{whole_table.table_of(checked)}".lstrip()
+        note(whole_table.table_of(whole_table.measure(var / "engine-check", list(contents.values())[-1])))
     if not options.only or "stream" in options.only:
-        flowing = streaming.measure(var / "engine-stream")
-        results = f"{results}\n\n{streaming.table_of(flowing)}".lstrip()
+        note(streaming.table_of(streaming.measure(var / "engine-stream")))
     calls: list[table_client.Cost] = []
     if not options.only or "client" in options.only:
         calls = table_client.measure(var / "engine-client")
-        results = f"{results}\n\n{table_client.table_of(calls)}".lstrip()
+        note(table_client.table_of(calls))
     if not options.only or "orders" in options.only:
-        bought = orders.measure(var / "engine-orders", options.folder)
-        results = f"{results}\n\n{orders.tables_of(bought)}".lstrip()
+        note(orders.tables_of(orders.measure(var / "engine-orders", options.folder)))
     if not options.only or "payments" in options.only:
-        inserting = payments.measure(var / "engine-payments")
-        results = f"{results}\n\n{payments.table_of(inserting)}".lstrip()
-    print(f"\n{results}\n")
+        note(payments.table_of(payments.measure(var / "engine-payments")))
     if not options.only:
-        report.rewrite(ROOT / "docs" / "performance.md", results)
+        report.rewrite(ROOT / "docs" / "performance.md", "\n\n".join(results))
     grown = [
         *report.growth(costs),
         *pages.too_much(costs),

@@ -146,6 +146,7 @@ def _publish_to_another_machine(folder: Path) -> tuple[list[float], float]:
     """
     import boto3
     from django.conf import settings
+    from django.test import override_settings
     from moto.server import ThreadedMotoServer
 
     from dealsite.search import published, reader, site_index
@@ -161,7 +162,10 @@ def _publish_to_another_machine(folder: Path) -> tuple[list[float], float]:
     os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
     boto3.client("s3", **client).create_bucket(Bucket="private")
     private = {"BACKEND": "dealsite.buckets.bucket", "OPTIONS": {"bucket_name": "private", **client}}
-    settings.STORAGES, settings.DEALSITE_PRIVATE_BUCKET = settings.STORAGES | {"private": private}, "private"
+    published_to = override_settings(
+        STORAGES=settings.STORAGES | {"private": private}, DEALSITE_PRIVATE_BUCKET="private"
+    )
+    published_to.enable()
     stop, clock = threading.Event(), {"clock": lambda: datetime.now(UTC)}
     writes = published.SharedIndex(folder / "search")
     threads = [threading.Thread(target=consume, args=(writes, stop), kwargs=clock)]
@@ -183,7 +187,7 @@ def _publish_to_another_machine(folder: Path) -> tuple[list[float], float]:
         for thread in threads:
             thread.join()
         bucket.stop()
-        settings.SEARCH_ROOT, settings.DEALSITE_PRIVATE_BUCKET = folder / "search", ""
+        published_to.disable()
 
 
 def _until_found(word: str) -> float:
