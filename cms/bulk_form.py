@@ -15,8 +15,9 @@ from django.utils.formats import date_format, number_format
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _, gettext_lazy
 
-from cms.shared.fields import CleanTextField, LocalTimeField, PiecesField, PriceField, stored_time, typed_time
+from cms.shared.fields import CleanTextField, LocalTimeField, PriceField, stored_time, typed_time
 from cms.shared.forms import BRAND_INPUT, show_zone
+from dealsite.accounts.forms import PiecesField
 from dealsite.data.catalogue import brands
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.catalogue.deals import Deal

@@ -30,6 +30,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from dealsite.accounts import limits, requests
 from dealsite.accounts.decorators import signed_in
+from dealsite.accounts.forms import PiecesField
 from dealsite.accounts.ordering import NUMBER, WrongQuantity, have_quantities
 from dealsite.accounts.requests import Anonymous, SignedIn, SiteRequest, UserRequest
 from dealsite.data.commerce import cart_changes, carts
@@ -108,7 +109,7 @@ class AddForm(forms.Form):
     """What a deal's button says: `offer` is the deal and the price that stood beside the button, as `id:price`."""
 
     offer = forms.CharField(max_length=60)
-    quantity = forms.IntegerField(min_value=1, max_value=MAX_QUANTITY, required=False)
+    quantity = PiecesField(min_value=1, max_value=MAX_QUANTITY, required=False)
     token = forms.CharField(max_length=26, required=False)
 
     def clean_offer(self) -> tuple[str, Decimal | None]:

@@ -94,19 +94,6 @@ class PriceField(forms.CharField):
         raise ValidationError(error)
 
 
-PIECES_INPUT = {"inputmode": "numeric", "autocomplete": "off"}
-
-
-class PiecesField(forms.IntegerField):
-    """How many there are: digits alone, since 1.000 is a thousand to some and one to others.
-
-    A text, since browsers send nothing of an input for numbers in which they read none, and nothing is not counted.
-    """
-
-    widget = forms.TextInput(attrs=PIECES_INPUT)
-    re_decimal = re.compile("(?!)")  # what Django drops; nothing
-
-
 class LinkField(forms.CharField):
     """A link to another site: http or https, nothing else."""
 

@@ -15,17 +15,16 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from cms.shared.edit_form import EditForm, Typed
 from cms.shared.fields import (
-    PIECES_INPUT,
     CleanTextField,
     LinkField,
     LocalTimeField,
     MarkdownField,
-    PiecesField,
     PriceField,
     keep,
     typed_time,
     version_in,
 )
+from dealsite.accounts.forms import PIECES_INPUT, PiecesField
 from dealsite.data.catalogue import categories
 from dealsite.data.catalogue.content import DealContent, sold_by
 from dealsite.data.catalogue.display_names import category_names

@@ -17,6 +17,7 @@ from dealsite.data.entities.people import USERNAME_CHARACTERS
 from dealsite.data.names import as_typed, email_as_typed, normalise_email, normalise_username
 from dealsite.data.table.errors import AlreadyExists, DataError, Invalid, TooManyRequests
 from dealsite.text.stored_words import Text
+from dealsite.text.writing import number_in
 
 USERNAME_INPUT = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
 EITHER_CODE = gettext_lazy("The six digits that your app shows, or one of your recovery codes.")
@@ -28,6 +29,25 @@ class PasswordField(forms.CharField):
     def __init__(self, *, autocomplete: str, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
         super().__init__(strip=False, max_length=passwords.MOST_CHARACTERS, widget=widget, **kwargs)
+
+
+PIECES_INPUT = {"inputmode": "numeric", "autocomplete": "off"}
+
+
+class PiecesField(forms.IntegerField):
+    """How many there are: digits alone, since 1.000 is a thousand to some and one to others.
+
+    A text, since browsers send nothing of an input for numbers in which they read none, and nothing is not counted.
+    """
+
+    widget = forms.TextInput(attrs=PIECES_INPUT)
+
+    def to_python(self, value: Any) -> int | None:
+        text = str(value).strip() if value is not None else ""
+        number = number_in(text, most=8)
+        if text and number is None:
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        return number
 
 
 class CodeField(forms.CharField):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from dealsite.accounts.addressing import AddressForm
-from dealsite.accounts.forms import answer_form
+from dealsite.accounts.forms import PiecesField, answer_form
 from dealsite.accounts.requests import UserRequest
 from dealsite.data.commerce.order_changes import change_address, too_late
 from dealsite.data.commerce.order_lines import OrderLine
@@ -64,7 +64,7 @@ class PiecesForm(forms.Form):
         self.is_chosen = has_pieces and (len(self.shown) == 1 or any(chosen.values()))  # when the page opens
         for one in lines if has_pieces else ():
             left = one.left_for(status)
-            self.fields[f"pieces-{one.line.id}"] = forms.IntegerField(
+            self.fields[f"pieces-{one.line.id}"] = PiecesField(
                 label=_("Pieces of %(title)s") % {"title": one.line.title},
                 min_value=0,
                 max_value=MAX_QUANTITY,

@@ -187,12 +187,12 @@ def _bounds(text: str, begin: int, end: int) -> tuple[int, int]:
     return start, min(stop, len(text))
 
 
-FORMAT = 16  # counts up when words are made in another way: an index of another format is made anew
+FORMAT = 17  # counts up when words are made in another way: an index of another format is made anew
 
 DEAL, DRAFT, BRAND, GONE, CHECKPOINT = "deal", "draft", "brand", "gone", "checkpoint"
 NEVER = 2**63 - 1  # when a deal expires that does not
 DESCRIPTION_CHARACTERS = 2_000  # kept to show where words were found; all of it is searched
-SECOND_BITS, CENT_BITS, CHANGE_BITS = 34, 30, 22
+SECOND_BITS, CENT_BITS, CHANGE_BITS, END_BITS = 34, 30, 22, 29
 UNPRICED = 2**CENT_BITS - 1  # after all prices
 BRAND_SEPARATOR = "\n"
 AS_ITEMS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
@@ -225,7 +225,7 @@ FIELDS = Fields(
     beginnings=("title", "words"),
     numbers=(
         *("live_at", "expires_at", "cents", "sold_out"),
-        *("newest", "by_price", "by_discount", "by_likes", "by_change"),
+        *("newest", "by_price", "by_discount", "by_likes", "by_change", "by_end"),
     ),
 )
 
@@ -332,6 +332,7 @@ def is_indexed(item: Item | None) -> bool:
 def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
     number = number_of(card.id)
     seconds = min((number >> 80) // 1000, 2**SECOND_BITS - 1)
+    ends = milliseconds(card.expires_at) if card.expires_at else NEVER
     cents = min(int(card.price * 100), UNPRICED - 1) if card.price is not None else UNPRICED
     changed = milliseconds(stored.changed_at) if stored.changed_at else 0
     category = category_names.names().get(card.category, "")
@@ -349,7 +350,7 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "words": " ".join([*words_of(spelled), *other_spellings(spelled)]),
         "runs": " ".join(pair for word in WORD.findall(fold(spelled)) for pair in pairs(word)),
         "live_at": number >> 80,
-        "expires_at": milliseconds(card.expires_at) if card.expires_at else NEVER,
+        "expires_at": ends,
         "cents": cents,
         "sold_out": int(card.sold_out),
         # Each of these alone puts deals into one order that no two share: of one price, the newest comes first.
@@ -358,6 +359,7 @@ def _searched(stored: StoredDocument, card: DealCard) -> dict[str, Any]:
         "by_discount": ((card.percent_off or 0) << SECOND_BITS) | seconds,
         "by_likes": (stored.likes << SECOND_BITS) | seconds,
         "by_change": (changed << CHANGE_BITS) | number % 2**CHANGE_BITS,
+        "by_end": (min(ends // 60_000, 2**END_BITS - 1) << SECOND_BITS) | (2**SECOND_BITS - 1 - seconds),
     }
 
 

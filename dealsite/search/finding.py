@@ -42,8 +42,8 @@ ORDERS: dict[str, Sort] = {
     "likes": ("by_likes", "desc"),
     "changed": ("by_change", "desc"),
     "soonest": ("newest", "asc"),
-    "ending": ("expires_at", "asc"),
-    "ended": ("expires_at", "desc"),
+    "ending": ("by_end", "asc"),
+    "ended": ("by_end", "desc"),
 }
 
 

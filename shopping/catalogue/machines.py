@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -21,6 +21,7 @@ from dealsite.data.catalogue import brands, lists
 from dealsite.data.catalogue.cards import DealCard
 from dealsite.data.catalogue.categories import CATEGORIES
 from dealsite.data.entities.deals import CODE
+from dealsite.data.entities.operations import SITE_PAGES
 from dealsite.data.table.errors import NotFound
 from dealsite.templatetags.design import compared, costs
 from dealsite.web.page_cache import for_visitors
@@ -130,6 +131,7 @@ def sitemap_pages(request: HttpRequest) -> HttpResponse:
     """The few pages that are always there."""
     paths = [reverse(name) for name in ("front_page", "editors_choice", "brands")]
     paths += [reverse("category", args=[slug]) for slug in CATEGORIES]
+    paths += [reverse("about", args=[slug]) for slug in SITE_PAGES]
     return _urlset(request, ((path, "") for path in paths))
 
 
@@ -142,9 +144,8 @@ def sitemap_brands(request: HttpRequest, number: int) -> HttpResponse:
         raise Http404(_("There is no such letter."))
     letter = brands.LETTERS[number]
     paths = [reverse("brands") + "?" + urlencode({"letter": letter})]
-    listed = islice(brands.of_letter(letter), MOST_ADDRESSES - 1)
-    paths += [reverse("brand", args=[brand.slug]) for brand in listed]
-    return _urlset(request, ((path, "") for path in paths))
+    pages = chain(paths, (reverse("brand", args=[brand.slug]) for brand in brands.of_letter(letter)))
+    return _urlset(request, ((path, "") for path in pages))
 
 
 @everyone.feed("2 queries")
@@ -156,7 +157,7 @@ def sitemap_day(request: HttpRequest, day: str) -> HttpResponse:
     known = {past.isoformat(): past for past in lists.past_days(now=now)}
     if day not in known:
         raise Http404(_("That day has no deals."))
-    cards = list(lists.deals_of_day(known[day], now=now))
+    cards = lists.deals_of_day(known[day], now=now)
     return _urlset(
         request, ((deal_path(card), card.updated_at.isoformat(timespec="seconds")) for card in cards)
     )
@@ -194,5 +195,5 @@ def security_txt(request: HttpRequest) -> HttpResponse:
 
 
 def _urlset(request: HttpRequest, pages: Iterable[tuple[str, str]]) -> HttpResponse:
-    addresses = [(absolute(path), changed) for path, changed in pages]
+    addresses = [(absolute(path), changed) for path, changed in islice(pages, MOST_ADDRESSES)]
     return render(request, "shopping/sitemap.xml", {"addresses": addresses}, content_type=XML)

@@ -61,8 +61,7 @@ def absolute(path: str) -> str:
 
 def canonical(request: HttpRequest, **which: str) -> str:
     """A page's own address: without anything in the query string but which list it is, and the place in it."""
-    place = which | {name: request.GET[name] for name in ("tab", "after", "before") if name in request.GET}
-    return absolute(escape_uri_path(request.path)) + (f"?{urlencode(place)}" if place else "")
+    return absolute(escape_uri_path(request.path)) + (f"?{urlencode(which)}" if which else "")
 
 
 def deal_path(card: DealCard) -> str:
@@ -87,7 +86,7 @@ def product(card: DealCard, *, state: str, summary: str, address: str) -> SafeSt
         offer |= {"price": str(card.price), "priceCurrency": settings.DEALSITE_CURRENCY}
     if seller := card.shop or (card.sold and settings.DEALSITE_NAME):
         offer["seller"] = {"@type": "Organization", "name": seller}
-    if card.saving and state not in AVAILABILITY:
+    if card.percent_off and state not in AVAILABILITY:
         offer["priceSpecification"] = {
             "@type": "UnitPriceSpecification",
             "priceType": "https://schema.org/StrikethroughPrice",
@@ -122,6 +121,11 @@ TABS = {
     lists.NEW: (gettext_lazy("New"), "clock"),
     lists.HOT: (gettext_lazy("Hot"), "flame"),
     lists.ENDING: (gettext_lazy("Ending soon"), "alarm-clock"),
+}
+LISTS = {
+    lists.NEW: gettext_lazy("Latest deals"),
+    lists.HOT: gettext_lazy("Hot deals"),
+    lists.ENDING: gettext_lazy("Deals that end soon"),
 }
 
 
@@ -207,7 +211,9 @@ def brands(request: SiteRequest) -> HttpResponse:
         "after": page.after and "?" + urlencode(chosen | {"after": page.after}),
         "top": top,
         "typed": typed,
-        "address": canonical(request, **({"letter": letter} if letter else {})),
+        "address": canonical(
+            request, **({} if typed else chosen | {name: at for name, at in place.items() if at})
+        ),
     }
     response = render(request, "shopping/catalogue/brands.html", context)
     return ending(response, [card for _, card in top if card])
@@ -238,7 +244,7 @@ def brand(request: SiteRequest, slug: str) -> HttpResponse:
         (reverse("brands"), _("Brands")),
         ("", found.name),
     ]
-    context["summary"] = _("All deals of %(name)s, newest first.") % {"name": found.name}
+    context["summary"] = _("Deals of %(name)s.") % {"name": found.name}
     others: list[DealCard] = []
     if page.cards and context["live"] in range(FEW):
         most = mode(card.category for card in page.cards)
@@ -268,7 +274,7 @@ def category(request: SiteRequest, slug: str) -> HttpResponse:
     found, featured, page = shared(lists.category_page, slug, now=now, **_asked(request))
     context = _of_target(request, "category", found, now) | {"page": page, "now": now, "featured": featured}
     context["trail"] = [(reverse("front_page"), _("Deals")), ("", found.name)]
-    context["summary"] = _("All deals in %(name)s, newest first.") % {"name": found.name}
+    context["summary"] = _("Deals in %(name)s.") % {"name": found.name}
     response = _list_page(request, "shopping/catalogue/deals_of.html", context)
     return ending(response, [*featured, *page.cards])
 
@@ -395,9 +401,10 @@ def _list_page(request: SiteRequest, template: str, context: dict[str, object]) 
 
     context |= {
         "first": not (asked["after"] or asked["before"]),
-        "address": canonical(request),
+        "address": canonical(request, **here),
         "tabs": TABS,
         "tab": asked["tab"],
+        "title": LISTS[asked["tab"]],
         "place": "?" if asked["tab"] == lists.NEW else f"?tab={asked['tab']}&",
         "look": "line" if layout == "list" else "card",
         "with_over": bool(over),

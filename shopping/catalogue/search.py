@@ -179,7 +179,7 @@ class SearchForm:
         ]
         if not self.errors:
             for name, words in (("price_from", _("from %(price)s")), ("price_to", _("up to %(price)s"))):
-                if amount := _amount(getattr(self, name)):
+                if (amount := _amount(getattr(self, name))) is not None:
                     found.append((words % {"price": money(amount)}, self.query(**{name: ""})))
         if self.off:
             words = _("reduced by at least %(percent)s") % {"percent": _percent(self.off)}

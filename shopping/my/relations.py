@@ -147,14 +147,17 @@ MOST_AT_ONCE = 100  # liked deals that are shown; more watches are muted by the 
 def likes(request: UserRequest) -> HttpResponse:
     """Show what the user likes: brands, categories, and the newest deals. 1 query, and 1 batch get for deals."""
     found = relations.likes_of(request.user.username)
-    liked = [row.slug for row in reversed(found) if row.target == "deal"][:MOST_AT_ONCE]
+    every = [row.slug for row in reversed(found) if row.target == "deal"]
+    liked = every[:MOST_AT_ONCE]
     stored = deals.get_many(liked) if liked else {}
     cards = [
         stored[deal_id].card for deal_id in liked if deal_id in stored
     ]  # others are in the trash, or gone
     rows = _named([row for row in found if row.target != "deal"])
     rows += [{"target": "deal", "slug": card.id, "name": card.title, "card": card} for card in cards]
-    return render(request, "shopping/my/relation_list.html", {"rows": rows, "verb": "like"})
+    more = len(every) - len(liked)
+    context = {"rows": rows, "verb": "like", "now": timezone.now(), "most": MOST_AT_ONCE, "more": more}
+    return render(request, "shopping/my/relation_list.html", context)
 
 
 @signed_in.page("1 query")
@@ -205,7 +208,9 @@ def mute_all(request: UserRequest) -> HttpResponse:
     users.mute_hot_deals(username, muted=muted)
     if relations.mute_all(username, muted=muted, limit=MOST_AT_ONCE) == MOST_AT_ONCE:
         relations.mute_all_later(username, muted=muted, now=timezone.now())
-    messages.success(request, _("You get no messages.") if muted else _("You get all messages."))
+    messages.success(
+        request, _("You get no messages about deals.") if muted else _("You get messages about deals.")
+    )
     return HttpResponseRedirect(reverse("message_settings"))
 
 

@@ -6,7 +6,7 @@ from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.timesince import timesince
+from django.utils.translation import gettext as _, ngettext
 
 from dealsite.accounts.ordering import WrongQuantity
 from dealsite.data.catalogue import hot
@@ -36,7 +36,7 @@ def deal_card(card: DealCard, now: datetime, place: str = "card", number: int = 
         "card": card,
         "state": card.state(now),
         "left": time_left(card.expires_at, now) if card.expires_at else "",
-        "ago": timesince(card.live_at, now, depth=1) if place == "line" else "",
+        "ago": time_ago(card.live_at, now) if place == "line" else "",
         "likes": hot.likes(card.id),
         "place": place,
         "first": first,
@@ -45,6 +45,23 @@ def deal_card(card: DealCard, now: datetime, place: str = "card", number: int = 
     }
     template = "shopping/shared/_side_offer.html" if place == "side" else "shopping/shared/_deal_card.html"
     return kept.of_process.get(template, shown, lambda: render_to_string(template, shown))
+
+
+def time_ago(at: datetime, now: datetime) -> str:
+    """The time since, in the largest unit that has passed: 3 days ago, 5 hours ago, just now."""
+    minutes = int((now - at).total_seconds()) // 60
+    hours, days = minutes // 60, minutes // 1440
+    if minutes < 1:
+        return _("just now")
+    if hours < 1:
+        return ngettext("%(count)d minute ago", "%(count)d minutes ago", minutes) % {"count": minutes}
+    if days < 1:
+        return ngettext("%(count)d hour ago", "%(count)d hours ago", hours) % {"count": hours}
+    if days < 31:
+        return ngettext("%(count)d day ago", "%(count)d days ago", days) % {"count": days}
+    if days < 365:
+        return ngettext("%(count)d month ago", "%(count)d months ago", days // 31) % {"count": days // 31}
+    return ngettext("%(count)d year ago", "%(count)d years ago", days // 365) % {"count": days // 365}
 
 
 def _read_hot() -> list[DealCard]:
@@ -67,6 +84,12 @@ def hot_now(now: datetime) -> list[DealCard]:
 def is_over(state: str) -> bool:
     """Whether the deal can no longer be had."""
     return state in OVER
+
+
+@register.filter
+def state_at(card: DealCard, now: datetime) -> str:
+    """The state of a deal at a time."""
+    return card.state(now)
 
 
 @register.filter

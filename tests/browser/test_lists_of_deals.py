@@ -82,10 +82,10 @@ def test_scrolling_brings_the_next_pages_and_says_so(window: Window):
     page.goto("/")
     assert shown(page) == ids[:25]
     scroll_down(page, 50)
-    expect(page.locator("#announce")).to_have_text("25 more deals loaded.")
+    expect(page.locator("#announce")).to_have_text("More deals loaded: 25.")
     scroll_down(page, 60)
     assert shown(page) == ids
-    expect(page.locator("#announce")).to_have_text("10 more deals loaded. These were all the deals.")
+    expect(page.locator("#announce")).to_have_text("More deals loaded: 10. These were all the deals.")
     expect(page.locator("#pager [data-next]")).to_have_count(0)
 
 

@@ -464,7 +464,8 @@ def _page(chosen: DealFilter, latest: Source, cursor: Cursor, query: ListQuery) 
         after, before = query.get("after"), query.get("before")
         return hot_deals(now=now, after=after, before=before, with_over=not live_only, **where)
     if tab == ENDING:
-        return read(ending_soon(chosen, now=now), cursor)
+        page = read(ending_soon(chosen, now=now), cursor)  # its rows do not say what is sold out
+        return replace(page, cards=[card for card in page.cards if card.is_live(now) or not live_only])
     keep = partial(DealCard.is_live, now=now) if live_only else None
     return read(latest.published(now), cursor, keep=keep, portion=ROWS_OF_LIVE)
 

@@ -45,7 +45,7 @@
     // htmx says it once for each part that it put in.
     if (event.detail.target !== list || pages.at(-1).first === first) return;
     if (first) pages.push({ first, address: new URL(event.detail.pathInfo.requestPath, location.href).href });
-    announce(texts.more.replace("{}", added) + (nextLink() ? "" : ` ${texts.all}`));
+    announce([added && texts.more.replace("{}", added), !nextLink() && texts.all].filter(Boolean).join(" "));
     if (asked) first?.querySelector(".offer-link").focus();
     asked = false;
   });

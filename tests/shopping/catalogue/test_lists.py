@@ -12,11 +12,13 @@ from string import ascii_uppercase
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from dealsite.data.catalogue.cards import Picture
 from dealsite.pictures import renditions
 from dealsite.search.brands import FEW
 from shopping.catalogue import pages
+from shopping.templatetags.shopping import time_ago
 from tests.builders import DAY, HOUR, LINK, NOW, STATED, make_brand, make_deal
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -274,15 +276,45 @@ def test_the_front_page_is_less_than_ten_kilobytes(client: Client, feature, monk
     assert len(gzip.compress(client.get("/").content)) < 10_000
 
 
+@pytest.mark.parametrize("asked", ["?tab=new", "?tab=nonsense", "?after=", "?fbclid=1"])
+def test_what_chooses_no_other_list_is_not_in_a_pages_own_address(client: Client, asked: str):
+    for path in (*LISTS[:1], "/editors-choice/", "/brands/", "/about/terms/"):
+        html = client.get(path + asked).content.decode()
+        assert f'<link rel="canonical" href="http://127.0.0.1:8000{path}">' in html
+
+
+@pytest.mark.parametrize(
+    ("age", "words", "in_german"),
+    [
+        (timedelta(seconds=59), "just now", "gerade eben"),
+        (timedelta(minutes=59), "59 minutes ago", "vor 59 Minuten"),
+        (2 * DAY - HOUR, "1 day ago", "vor 1 Tag"),
+        (2 * DAY, "2 days ago", "vor 2 Tagen"),
+        (100 * DAY, "3 months ago", "vor 3 Monaten"),
+        (364 * DAY, "11 months ago", "vor 11 Monaten"),
+        (800 * DAY, "2 years ago", "vor 2 Jahren"),
+    ],
+)
+def test_a_line_says_how_long_ago_its_deal_came(age: timedelta, words: str, in_german: str):
+    assert time_ago(NOW - age, NOW) == words
+    with translation.override("de"):
+        assert time_ago(NOW - age, NOW) == in_german
+
+
 @pytest.mark.parametrize("path", LISTS)
 def test_what_ends_soon_stands_in_a_tab_the_soonest_first(client: Client, path: str):
     soon = [make_deal(expires_at=NOW + hours * HOUR) for hours in (47, 2, 30)]
     make_deal(expires_at=NOW + 49 * HOUR)
     make_deal()
+    sold_out = make_deal(expires_at=NOW + HOUR, stock=0)
+    with_all = client.get(f"{path}?tab=ending&look=cards.all", follow=True).content.decode()
+    client.cookies.clear()
     html = client.get(f"{path}?tab=ending").content.decode()
     ids = [soon[1].id, soon[2].id, soon[0].id]
     assert shown(html) == ids
+    assert shown(with_all) == [sold_out.id, *ids]
     assert f'<link rel="canonical" href="http://127.0.0.1:8000{path}?tab=ending">' in html
+    assert re.search(r"<title>[^<]*Deals that end soon", html)
     assert re.search(r'href="\?tab=ending"\s+aria-current="page"', html)
 
 

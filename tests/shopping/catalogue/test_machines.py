@@ -71,6 +71,7 @@ def test_the_sitemap_leads_to_every_deal_brand_and_page(client: Client):
     }
     site = "http://127.0.0.1:8000"
     assert {f"{site}/deals/{deal.id}/{deal.card.slug}/" for deal in made} < found
+    assert f"{site}/about/terms/" in found
     assert {f"{site}/", f"{site}/editors-choice/", f"{site}/brands/", f"{site}/brands/brand-400/"} < found
     assert len([location for location in found if "/categories/" in location]) == 8
     for location in found:

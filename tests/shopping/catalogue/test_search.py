@@ -256,6 +256,7 @@ def test_what_is_chosen_stands_above_the_results_each_to_be_taken_away(client: C
     clear = unescape(re.search(r'href="([^"]+)">Clear all', row)[1])
     assert clear == "/search/?q=lamp&sort=price"
     assert "asked-row" not in get(client, q="lamp")
+    assert "up to €0.00" in get(client, q="lamp", price_to="0")
 
 
 @pytest.mark.usefixtures("lamps")
