@@ -44,10 +44,10 @@ class PiecesField(forms.IntegerField):
 
     def to_python(self, value: Any) -> int | None:
         text = str(value).strip() if value is not None else ""
-        number = number_in(text, most=8)
-        if text and number is None:
+        number = number_in(text.removeprefix("-"), most=18)
+        if number is None and text:
             raise ValidationError(self.error_messages["invalid"], code="invalid")
-        return number
+        return -number if number and text.startswith("-") else number
 
 
 class CodeField(forms.CharField):

@@ -129,6 +129,8 @@ def test_a_form_sent_twice_adds_once_and_another_one_adds_to_it(client: Client):
         {"offer": f"{new_ulid(NOW)}:1.999"},
         {"quantity": "0"},
         {"quantity": "1000"},
+        {"quantity": "1.000"},
+        {"quantity": "1_0"},
         {"quantity": "-1"},
         {"quantity": "2.5"},
         {"quantity": "x"},

@@ -70,8 +70,8 @@ def test_deals_that_i_like_are_listed_newest_first_but_for_those_that_are_gone(
     signed_in: Client, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(my_relations, "MOST_AT_ONCE", 3)
-    older, gone, newest = (make_deal(title=title) for title in ("Zebra", "Gone", "Bee"))
-    newer = make_deal(title="Ape", stock=0)
+    older, gone = (make_deal(title=title) for title in ("Zebra", "Gone"))
+    newer, newest = make_deal(title="Ape", stock=0), make_deal(title="Bee")
     for deal in (older, gone, newer, newest):
         relations.add(relations.DEAL_LIKE, deal.id, username="ada", now=NOW)
     relations.add(relations.BRAND_LIKE, "nordlicht", username="ada", now=NOW)

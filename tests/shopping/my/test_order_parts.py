@@ -94,6 +94,9 @@ def test_a_shopper_asks_to_return_something_and_sees_what_is_answered(ada: Clien
 def test_what_cannot_be_leads_back_or_says_why(ada: Client, order: Order, what: str):
     wrong = ada.post(place(order, "cancel/part/"), {f"pieces-{lamp(order)}": "9", "seen": "1"})
     assert (wrong.status_code, "2 can be chosen now" in text(wrong)) == (409, True)
+    for typed in ("1.000", "1_0"):
+        wrong = ada.post(place(order, "cancel/part/"), {f"pieces-{lamp(order)}": typed, "seen": "1"})
+        assert (wrong.status_code, "Enter a whole number" in text(wrong)) == (422, True)
     none = ada.post(place(order, "cancel/part/"), {"seen": "1"})
     assert (none.status_code, "Choose how many pieces" in text(none)) == (422, True)
     order_changes.cancel("ada", order.id, by="ada", now=NOW)
