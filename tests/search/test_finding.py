@@ -464,6 +464,13 @@ def test_of_one_price_the_newest_comes_first(index):
     assert titles(search(sort="price")) == [f"Lamp {n}" for n in range(1, 5)]
 
 
+def test_of_one_end_the_newest_comes_first(index):
+    lamps = [deal_item(f"Lamp {n}", live_at=NOW - n * HOUR, expires_at=NOW + HOUR) for n in (3, 1, 4, 2)]
+    index(*(deal_item(f"Mug {n}", live_at=NOW - n * HOUR) for n in (3, 1, 2)), *lamps)
+    in_order = [*(f"Lamp {n}" for n in range(1, 5)), *(f"Mug {n}" for n in range(1, 4))]
+    assert titles(search(sort="ending")) == in_order
+
+
 # Snippets
 
 

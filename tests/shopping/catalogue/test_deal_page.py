@@ -168,6 +168,12 @@ def test_search_engines_read_product_and_offer(client: Client):
             "priceCurrency": "EUR",
         },
     }
+    less = make_deal(price=Decimal("115.00"), expires_at=NOW + DAY, picture=picture, **STATED)
+    offer = structured_data(client.get(address_of(less)).content.decode())["offers"]
+    assert (offer["price"], "priceSpecification" in offer) == (
+        "115.00",
+        False,
+    )  # 3 %, which the page does not say
     assert f'<link rel="canonical" href="{address}">' in html
     assert f'<meta property="og:url" content="{address}">' in html
     assert '<meta property="og:type" content="product">' in html
